@@ -1,0 +1,83 @@
+// A data set: features, class labels and the list of classes; and how one is read from a file.
+// File formats are described in docs/file_formats.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topwolf/matrix.hpp"
+
+namespace topwolf {
+
+enum class LabelType { integer, real, boolean, text };
+
+// The classes in their order; class j is printed as names[j].
+struct ClassList {
+  LabelType type = LabelType::integer;
+  std::vector<std::string> names;
+  std::int64_t size() const { return static_cast<std::int64_t>(names.size()); }
+};
+
+// What training needs.
+struct Dataset {
+  Features X;                   // (n x d)
+  std::vector<std::int32_t> y;  // n class numbers in 0 .. m-1
+  ClassList classes;            // m
+  std::vector<double> weights;  // omega, n; empty: every weight is 1
+  int index_base = 1;           // of the text file it came from
+};
+
+// What a file holds, before classes are known: rows, and for each row a label or none.
+struct RawDataset {
+  FeatureStore X;                       // (n x d)
+  std::vector<std::int32_t> label;      // n indices into spelling; -1: the row has no label
+  std::vector<std::string> spelling;    // each distinct label as written, in order of first appearance
+  std::optional<LabelType> label_type;  // set where the file declares it (npy); else found from the spellings
+  int index_base = 1;                   // of LIBSVM text: 0 or 1
+  std::string source;                   // the file's name, for messages
+};
+
+struct LoadOptions {
+  std::string path;                  // "-": standard input (LIBSVM text)
+  std::string labels_path;           // labels in a file of their own (.npy or one a line); "" = none
+  std::string label_column;          // CSV: a name, or a number from 1; "" = see docs/file_formats.md
+  std::optional<int> index_base;     // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
+  std::optional<std::int64_t> cols;  // the model's d, when predicting: sparse indices beyond it are dropped
+  bool labels_optional = false;      // predicting: rows without a label are welcome
+  Precision precision = Precision::float32;
+  int threads = 0;  // 0: all cores
+};
+
+struct LoadReport {
+  std::int64_t dropped_values = 0;  // sparse values beyond LoadOptions::cols
+};
+
+RawDataset load_raw(const LoadOptions& options, LoadReport* report = nullptr);
+
+// Classes of all labelled rows: by value if all are numbers, else by bytes. Numbers that are equal are one class,
+// printed as first spelled.
+ClassList collect_classes(const RawDataset& raw);
+
+// The class number of every row, -1 for a label that is not in the list or missing.
+std::vector<std::int32_t> map_labels(const RawDataset& raw, const ClassList& classes);
+
+// Every row labelled, at least two classes; takes the features over.
+Dataset make_dataset(RawDataset raw);
+
+// load_raw and make_dataset.
+Dataset load_dataset(const LoadOptions& options);
+Dataset load_dataset(const std::string& path);
+
+// A stored preparation of the features, made on the training data and applied again when predicting.
+enum class NormalizeKind { none, unit, maxabs };
+struct Normalization {
+  NormalizeKind kind = NormalizeKind::none;
+  std::vector<double> scale;  // maxabs: d column maxima (0 for a column of zeros); else empty
+};
+
+Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
+void apply_normalization(const Normalization& normalization, FeatureStore& X);
+
+}  // namespace topwolf

@@ -1,0 +1,42 @@
+// A loss is a value: a family, the weights rho over ranks, smoothing, and margins (docs/maths.md, L1 to L4).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace topwolf {
+
+enum class LossName { max_hinge, top_k, usunier, weighted_top_k, weighted_usunier };
+
+std::string_view to_string(LossName name);  // "max-hinge", ...
+
+// What a user asks for; k and rho are filled in when the number of classes is known.
+struct LossSpec {
+  LossName name = LossName::max_hinge;
+  std::optional<std::int64_t> k;    // top_k and usunier only
+  std::vector<double> rho;          // weighted losses only; empty: (5,4,3,2,1) cut and scaled
+  double smoothing = 0.0;           // the Moreau parameter; 0: the loss itself
+  std::vector<double> cost_matrix;  // (m x m), row = true class; empty: unit margins
+};
+
+// "usunier", "usunier:20", "weighted_top_k", ... Throws Error{option}.
+LossSpec parse_loss(std::string_view text);
+
+enum class Family { usunier, top_k };
+
+// The loss as the solvers use it.
+struct Loss {
+  Family family = Family::usunier;
+  std::vector<double> rho{1.0};  // K non-zero weights, non-increasing; the rest up to m are 0
+  double smoothing = 0.0;
+  std::int64_t K() const { return static_cast<std::int64_t>(rho.size()); }
+};
+
+// Checks the wish against m and fills in defaults. Throws Error{option} for values that are never allowed and
+// Error{data} for those that do not fit m classes.
+Loss resolve_loss(const LossSpec& spec, std::int64_t m);
+
+}  // namespace topwolf

@@ -1,0 +1,93 @@
+// Where numbers live: the features X (dense row-major or CSR, float32 or float64, owned or borrowed),
+// and rows with few non-zeros such as the dual A. No arithmetic here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace topwolf {
+
+enum class Precision { float32, float64 };
+
+// X: (rows x cols), row-major; row i starts at data + i * stride.
+template <class T>
+struct DenseView {
+  const T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t stride = 0;
+};
+
+// X: (rows x cols); the non-zeros of row i are [row_begin[i], row_begin[i + 1]), columns ascending.
+template <class T>
+struct CsrView {
+  const std::int64_t* row_begin = nullptr;
+  const std::int32_t* column = nullptr;
+  const T* value = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+
+using FeatureView = std::variant<DenseView<float>, DenseView<double>, CsrView<float>, CsrView<double>>;
+
+// Owned storage, filled by a loader and changed only before it becomes Features.
+template <class T>
+struct DenseStore {
+  std::vector<T> values;  // (rows x cols), row-major
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  DenseView<T> view() const { return {values.data(), rows, cols, cols}; }
+};
+
+template <class T>
+struct CsrStore {
+  std::vector<std::int64_t> row_begin;  // rows + 1
+  std::vector<std::int32_t> column;
+  std::vector<T> values;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  CsrView<T> view() const { return {row_begin.data(), column.data(), values.data(), rows, cols}; }
+};
+
+using FeatureStore = std::variant<DenseStore<float>, DenseStore<double>, CsrStore<float>, CsrStore<double>>;
+
+// X as the solvers see it: an immutable view and, if the memory is ours, what keeps it alive.
+class Features {
+ public:
+  Features() : view_(DenseView<float>{}) {}
+  // Borrowed: the caller keeps the memory alive and unchanged.
+  explicit Features(FeatureView view) : view_(view) {}
+  // Owned: takes the storage over without a copy.
+  explicit Features(FeatureStore store) {
+    auto owner = std::make_shared<const FeatureStore>(std::move(store));
+    view_ = std::visit([](const auto& s) -> FeatureView { return s.view(); }, *owner);
+    owner_ = std::move(owner);
+  }
+
+  const FeatureView& view() const { return view_; }
+  std::int64_t rows() const {
+    return std::visit([](const auto& v) { return v.rows; }, view_);
+  }
+  std::int64_t cols() const {
+    return std::visit([](const auto& v) { return v.cols; }, view_);
+  }
+  bool sparse() const { return view_.index() >= 2; }
+  Precision precision() const { return view_.index() % 2 == 0 ? Precision::float32 : Precision::float64; }
+
+ private:
+  FeatureView view_;
+  std::shared_ptr<const void> owner_;
+};
+
+// Rows over the classes with few non-zeros, classes ascending: the dual A (n x m).
+struct SparseRows {
+  std::vector<std::int64_t> row_begin{0};  // rows + 1
+  std::vector<std::int32_t> column;
+  std::vector<double> values;
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_begin.size()) - 1; }
+};
+
+}  // namespace topwolf

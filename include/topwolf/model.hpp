@@ -1,0 +1,58 @@
+// A trained classifier: weights, classes, how the features were prepared, and the certificate it came with.
+// File format: docs/file_formats.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topwolf/dataset.hpp"
+#include "topwolf/loss.hpp"
+#include "topwolf/result.hpp"
+
+namespace topwolf {
+
+struct Model {
+  std::int64_t d = 0;                        // features, the constant one not counted
+  double bias = 0.0;                         // value of the constant feature; 0: none
+  std::vector<double> W;                     // (m x D), row-major, D = d, or d + 1 with a bias (the last column)
+  Precision precision = Precision::float32;  // float32: every W is a float32 value, and the file stores it so
+  ClassList classes;                         // m
+  Normalization normalization;
+  int index_base = 1;
+
+  // How it was made. Empty for a model imported from LIBLINEAR.
+  LossSpec loss;  // k and rho as they were used
+  double lambda = 0.0;
+  double weight_sum = 0.0;  // N
+  std::string solver;
+  bool certified = false;  // status and certificate below are set
+  Status status = Status::converged;
+  Certificate certificate;
+  std::int64_t iterations = 0;
+  std::string command;
+  std::string version;    // of topwolf
+  std::string data_hash;  // fingerprint of the training rows and labels
+
+  std::int64_t m() const { return classes.size(); }
+  std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }
+};
+
+// Written to a temporary file beside it, synced, renamed.
+void save_model(const Model& model, const std::string& path);
+// Reads a .topwolf file, or LIBLINEAR's text format.
+Model load_model(const std::string& path);
+void save_liblinear(const Model& model, const std::string& path);
+
+// S: (n x m) in double, row-major. The features must be prepared as the model says (see prepare).
+std::vector<double> decision_scores(const Model& model, const Features& X, int threads = 0);
+
+// The k best classes of each row, best first; ties to the lower class. (n x k), row-major.
+struct TopK {
+  std::int64_t k = 0;
+  std::vector<std::int32_t> classes;
+  std::vector<double> scores;
+};
+TopK predict_top_k(const Model& model, const Features& X, std::int64_t k, int threads = 0);
+
+}  // namespace topwolf

@@ -1,0 +1,36 @@
+// Everything a training run can be told. One default per option, whatever the front end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "topwolf/loss.hpp"
+
+namespace topwolf {
+
+enum class SolverName { automatic, lsfw, stdfw, pg };
+
+std::string_view to_string(SolverName name);  // "auto", "lsfw", "stdfw", "pg"
+
+struct TrainOptions {
+  LossSpec loss;
+  double C = 1.0;                // lambda = 1 / (C N)
+  std::optional<double> lambda;  // given: C = 1 / (lambda N)
+  SolverName solver = SolverName::automatic;
+  std::optional<double> tolerance;     // stop when gap <= tolerance * primal; unset: 1e-3 unless absolute_gap is set
+  std::optional<double> absolute_gap;  // stop when gap <= absolute_gap
+  std::int64_t max_iterations = 100000;
+  std::optional<double> time_limit_s;
+  double bias = 0.0;  // value of the constant feature; 0: none
+  int threads = 0;    // 0: all cores the process may use
+  std::uint64_t seed = 0;
+  bool keep_dual = false;  // return the dual A as well
+};
+
+inline constexpr double default_tolerance = 1e-3;
+
+// Names the field and its range. Throws Error{option}.
+void check(const TrainOptions& options);
+
+}  // namespace topwolf

@@ -1,0 +1,33 @@
+// What a run says about itself: why it stopped, and a certificate of how far from the optimum it can be.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace topwolf {
+
+enum class Status { converged, iteration_limit, time_limit, stalled, interrupted };
+
+std::string_view to_string(Status status);  // "converged", "iteration_limit", ...
+
+// Computed in double at the returned point: the optimum lies in [dual, primal].
+struct Certificate {
+  double primal = 0.0;
+  double dual = 0.0;
+  double gap() const { return primal - dual; }
+  double relative_gap() const { return gap() <= 0.0 ? 0.0 : gap() / primal; }
+};
+
+// One line of progress: what a pass saw, in the precision of the pass (a certificate comes only at the end).
+struct IterationRecord {
+  std::int64_t iteration = 0;
+  double seconds = 0.0;
+  double primal = 0.0;          // lowest so far
+  double dual = 0.0;            // highest so far
+  double relative_gap = 0.0;    // (primal - dual) / primal
+  double step = 0.0;            // gamma
+  double iterate_primal = 0.0;  // at the point this pass visited
+  double iterate_dual = 0.0;
+};
+
+}  // namespace topwolf

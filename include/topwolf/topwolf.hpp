@@ -1,0 +1,13 @@
+// The whole public API.
+#pragma once
+
+#include "topwolf/dataset.hpp"
+#include "topwolf/error.hpp"
+#include "topwolf/evaluate.hpp"
+#include "topwolf/loss.hpp"
+#include "topwolf/matrix.hpp"
+#include "topwolf/model.hpp"
+#include "topwolf/options.hpp"
+#include "topwolf/result.hpp"
+#include "topwolf/train.hpp"
+#include "topwolf/version.hpp"

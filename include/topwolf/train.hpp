@@ -1,0 +1,30 @@
+// Training in one call.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "topwolf/dataset.hpp"
+#include "topwolf/model.hpp"
+#include "topwolf/options.hpp"
+#include "topwolf/result.hpp"
+
+namespace topwolf {
+
+struct TrainResult {
+  Model model;  // with status and certificate
+  Loss loss;    // as resolved for m classes
+  double C = 0.0;
+  double seconds = 0.0;  // from data ready through the final certificate
+  SparseRows dual;       // A (n x m), with TrainOptions::keep_dual
+};
+
+// Called after every iteration. Return false to stop: status interrupted.
+using Observer = std::function<bool(const IterationRecord&)>;
+
+TrainResult train(const Dataset& data, const TrainOptions& options = {}, const Observer& observer = {});
+
+// A sentence when C ||x||^2 is so large that convergence will be slow, naming the remedy; else empty.
+std::string conditioning_warning(const Dataset& data, const TrainOptions& options);
+
+}  // namespace topwolf
