@@ -1,0 +1,53 @@
+// A whole file into memory, regular or not (a pipe has no size).
+#include "core/read_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/fail.hpp"
+
+namespace topwolf {
+
+namespace {
+
+constexpr std::size_t smallest_read = std::size_t{1} << 16;
+
+struct Descriptor {
+  int number = -1;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+[[noreturn]] void fail_reading(const std::string& path) {
+  fail(ErrorKind::io, "{}: cannot be read: {}.", path, std::strerror(errno));
+}
+
+}  // namespace
+
+std::vector<char> read_file(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat status {};
+  if (file.number < 0 || ::fstat(file.number, &status) != 0) fail_reading(path);
+
+  // One byte more than a regular file's size, so that its end is seen without growing.
+  std::vector<char> bytes(S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) + 1 : smallest_read);
+  std::size_t used = 0;
+  while (true) {
+    if (used == bytes.size()) bytes.resize(std::max(2 * bytes.size(), smallest_read));
+    const ssize_t got = ::read(file.number, bytes.data() + used, bytes.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_reading(path);
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  bytes.resize(used);
+  return bytes;
+}
+
+}  // namespace topwolf

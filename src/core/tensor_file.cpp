@@ -1,0 +1,232 @@
+// safetensors: 8 bytes header length (little-endian), a JSON header padded with spaces to a multiple of 8, the tensors
+// one after the other. Wider types come first, so that every tensor is aligned. The checksum in the header is of the
+// data section, the metadata and the table of tensors (the header without "__metadata__", in nlohmann's compact form).
+#include "core/tensor_file.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "core/atomic_file.hpp"
+#include "core/fail.hpp"
+#include "core/hash.hpp"
+#include "core/read_file.hpp"
+#include "core/strict_json.hpp"
+
+namespace topwolf {
+
+namespace {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "tensor files are little-endian");
+
+constexpr std::size_t length_size = 8;
+constexpr std::size_t alignment = 8;
+constexpr std::size_t largest_header = 100'000'000;  // what other readers of safetensors accept
+constexpr const char* metadata_key = "__metadata__";
+
+// 0: unknown.
+std::size_t element_size(std::string_view dtype) {
+  if (dtype == "F64" || dtype == "I64") return 8;
+  if (dtype == "F32" || dtype == "I32") return 4;
+  return dtype == "U8" ? 1 : 0;
+}
+
+// False when no 64-bit number holds the size. An extent of 0 makes the product 0, whatever the others are.
+bool byte_size(const std::vector<std::int64_t>& shape, std::size_t element, std::size_t& bytes) {
+  bytes = std::find(shape.begin(), shape.end(), 0) == shape.end() ? element : 0;
+  return std::none_of(shape.begin(), shape.end(), [&](std::int64_t extent) {
+    return extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes);
+  });
+}
+
+struct Piece {
+  const Tensor* tensor;
+  std::size_t element;
+  std::size_t bytes;
+};
+
+std::vector<Piece> plan(const std::string& path, std::span<const Tensor> tensors) {
+  std::vector<Piece> pieces;
+  for (const Tensor& tensor : tensors) {
+    Piece piece{&tensor, element_size(tensor.dtype), 0};
+    if (piece.element == 0 || !byte_size(tensor.shape, piece.element, piece.bytes) || tensor.name == metadata_key) {
+      fail(ErrorKind::internal, "{}: the tensor '{}' of type '{}' cannot be stored.", path, tensor.name, tensor.dtype);
+    }
+    pieces.push_back(piece);
+  }
+  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.element > b.element; });
+  return pieces;
+}
+
+json make_table(const std::string& path, const std::vector<Piece>& pieces) {
+  json table = json::object();
+  std::size_t offset = 0;
+  for (const auto& [tensor, element, bytes] : pieces) {
+    const json entry = {{"dtype", tensor->dtype}, {"shape", tensor->shape}, {"data_offsets", {offset, offset + bytes}}};
+    if (!table.emplace(tensor->name, entry).second) {
+      fail(ErrorKind::internal, "{}: two tensors are called '{}'.", path, tensor->name);
+    }
+    offset += bytes;
+  }
+  return table;
+}
+
+[[noreturn]] void fail_invalid(const std::string& path, const std::string& reason) {
+  fail(ErrorKind::data, "{}: not a valid topwolf file: {}.", path, reason);
+}
+
+// The header's text, after which the data section begins.
+std::string_view find_header(const std::vector<char>& bytes, const std::string& path) {
+  std::uint64_t length = 0;
+  if (bytes.size() < length_size) {
+    fail_invalid(path,
+                 fmt::format("it has {} bytes, fewer than the {} of the header length", bytes.size(), length_size));
+  }
+  std::memcpy(&length, bytes.data(), length_size);
+  if (length > bytes.size() - length_size || length > largest_header || length % alignment != 0) {
+    fail_invalid(path, fmt::format("it claims a header of {} bytes, where a multiple of {} up to {} is possible",
+                                   length, alignment, std::min(bytes.size() - length_size, largest_header)));
+  }
+  return {bytes.data() + length_size, static_cast<std::size_t>(length)};
+}
+
+// Takes "__metadata__" out of the header: our metadata and the checksum.
+std::pair<std::string, std::string> take_metadata(json& header, const std::string& path) {
+  const auto text_of = [&](const char* key) {
+    const auto found = header.find(metadata_key);
+    if (found == header.end() || !found->is_object() || !found->contains(key) || !found->at(key).is_string()) {
+      fail_invalid(path, fmt::format("its header has no text {}.{}", metadata_key, key));
+    }
+    return found->at(key).get<std::string>();
+  };
+  std::pair<std::string, std::string> result{text_of("topwolf"), text_of("checksum")};
+  header.erase(metadata_key);
+  return result;
+}
+
+std::vector<std::int64_t> read_sizes(const json& entry, const char* key, const std::string& path,
+                                     const std::string& name) {
+  std::vector<std::int64_t> sizes;
+  const auto found = entry.find(key);
+  const bool is_list = found != entry.end() && found->is_array();
+  const bool valid = is_list && std::all_of(found->begin(), found->end(), [&](const json& value) {
+                       if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX) return false;
+                       sizes.push_back(value.get<std::int64_t>());
+                       return true;
+                     });
+  if (!valid) fail_invalid(path, fmt::format("the {} of tensor '{}' is not a list of sizes", key, name));
+  return sizes;
+}
+
+TensorFile::Entry read_entry(const std::string& name, const json& entry, std::size_t data_size,
+                             const std::string& path) {
+  if (!entry.is_object() || entry.size() != 3 || !entry.contains("dtype") || !entry["dtype"].is_string()) {
+    fail_invalid(path, fmt::format("tensor '{}' is not described by dtype, shape and data_offsets", name));
+  }
+  TensorFile::Entry result{entry["dtype"], read_sizes(entry, "shape", path, name)};
+  const std::vector<std::int64_t> offsets = read_sizes(entry, "data_offsets", path, name);
+  const std::size_t element = element_size(result.dtype);
+  if (element == 0) fail_invalid(path, fmt::format("tensor '{}' has the unknown dtype '{}'", name, result.dtype));
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || static_cast<std::size_t>(offsets[1]) > data_size) {
+    fail_invalid(
+        path, fmt::format("the data_offsets of tensor '{}' are no range within the {} bytes of data", name, data_size));
+  }
+  result.begin = static_cast<std::size_t>(offsets[0]);
+  const auto stored = static_cast<std::size_t>(offsets[1] - offsets[0]);
+  if (!byte_size(result.shape, element, result.size) || result.size != stored) {
+    fail_invalid(path, fmt::format("the shape of tensor '{}' does not fit its {} bytes", name, stored));
+  }
+  if (result.begin % element != 0) fail_invalid(path, fmt::format("tensor '{}' is not aligned", name));
+  return result;
+}
+
+// One after the other, from the first byte of data to the last.
+void check_coverage(const std::map<std::string, TensorFile::Entry, std::less<>>& entries, std::size_t data_size,
+                    const std::string& path) {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  for (const auto& [name, entry] : entries) ranges.emplace_back(entry.begin, entry.size);
+  std::sort(ranges.begin(), ranges.end());
+  std::size_t end = 0;
+  for (const auto& [begin, size] : ranges) {
+    if (begin != end) fail_invalid(path, fmt::format("its tensors leave a gap or overlap at byte {} of the data", end));
+    end = begin + size;
+  }
+  if (end != data_size) fail_invalid(path, fmt::format("its tensors take {} of the {} bytes of data", end, data_size));
+}
+
+}  // namespace
+
+void write_tensor_file(const std::string& path, std::span<const Tensor> tensors, const std::string& metadata_json) {
+  const std::vector<Piece> pieces = plan(path, tensors);
+  json header = make_table(path, pieces);
+  Hasher checksum;
+  for (const Piece& piece : pieces) checksum.add(piece.tensor->data, piece.bytes);
+  checksum.add(metadata_json);
+  checksum.add(header.dump());
+  header[metadata_key] = {{"topwolf", metadata_json}, {"checksum", checksum.hex()}};
+
+  std::string text = header.dump();
+  text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
+  if (text.size() > largest_header) {
+    fail(ErrorKind::data, "{}: its header would have {} bytes, where at most {} are allowed.", path, text.size(),
+         largest_header);
+  }
+  const std::uint64_t length = text.size();
+  AtomicFile file(path);
+  file.write(&length, length_size);
+  file.write(text);
+  for (const Piece& piece : pieces) file.write(piece.tensor->data, piece.bytes);
+  file.commit();
+}
+
+TensorFile TensorFile::read(const std::string& path) {
+  return parse(read_file(path), path);
+}
+
+TensorFile TensorFile::parse(std::vector<char> bytes, const std::string& path) {
+  TensorFile file;
+  const std::string_view text = find_header(bytes, path);
+  json table = parse_strict_json(text, path, "the header");
+  const auto [metadata, stored_checksum] = take_metadata(table, path);
+  file.data_begin_ = length_size + text.size();
+  const std::span<const char> data = std::span<const char>(bytes).subspan(file.data_begin_);
+  for (const auto& [name, entry] : table.items()) {
+    file.entries_.emplace(name, read_entry(name, entry, data.size(), path));
+  }
+  check_coverage(file.entries_, data.size(), path);
+
+  Hasher checksum;
+  checksum.add(data.data(), data.size());
+  checksum.add(metadata);
+  checksum.add(table.dump());
+  if (checksum.hex() != stored_checksum) fail_invalid(path, "its content does not match its checksum");
+  file.path_ = path;
+  file.metadata_ = metadata;
+  file.bytes_ = std::move(bytes);
+  return file;
+}
+
+std::vector<std::string> TensorFile::names() const {
+  std::vector<std::string> result;
+  for (const auto& [name, entry] : entries_) result.push_back(name);
+  return result;
+}
+
+const TensorFile::Entry& TensorFile::entry(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) fail_invalid(path_, fmt::format("it has no tensor '{}'", name));
+  return found->second;
+}
+
+std::span<const char> TensorFile::bytes_of(std::string_view name, std::string_view dtype) const {
+  const Entry& found = entry(name);
+  if (found.dtype != dtype) {
+    fail_invalid(path_, fmt::format("tensor '{}' has the dtype {}, not {}", name, found.dtype, dtype));
+  }
+  return std::span<const char>(bytes_).subspan(data_begin_ + found.begin, found.size);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,83 @@
+// Named arrays in one file: the safetensors container with our metadata and a checksum (docs/file_formats.md).
+// Reading trusts nothing: a file is returned whole and verified, or refused with Error{data}; one that cannot be read
+// is Error{io}. Knows nothing of what the arrays mean.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace topwolf {
+
+// An array to be written; the caller keeps the data alive.
+struct Tensor {
+  std::string name;
+  std::string dtype;                // "F32", "F64", "I64", "I32" or "U8"
+  std::vector<std::int64_t> shape;  // row-major; empty: one number
+  const void* data = nullptr;
+};
+
+// Throws Error{internal} for tensors that no file could hold: equal names, unknown types, negative sizes.
+void write_tensor_file(const std::string& path, std::span<const Tensor> tensors, const std::string& metadata_json);
+
+template <class T>
+constexpr std::string_view dtype_of() {
+  if constexpr (std::is_same_v<T, float>) {
+    return "F32";
+  } else if constexpr (std::is_same_v<T, double>) {
+    return "F64";
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    return "I64";
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    return "I32";
+  } else {
+    static_assert(std::is_same_v<T, std::uint8_t>, "not a type that a tensor file holds");
+    return "U8";
+  }
+}
+
+class TensorFile {
+ public:
+  struct Entry {
+    std::string dtype;
+    std::vector<std::int64_t> shape;
+    std::size_t begin = 0;  // of its bytes, counted from the start of the data section
+    std::size_t size = 0;   // in bytes
+  };
+
+  static TensorFile read(const std::string& path);
+  // The bytes of a file already read; path is for messages.
+  static TensorFile parse(std::vector<char> bytes, const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const std::string& metadata() const { return metadata_; }  // as given to write_tensor_file
+  std::vector<std::string> names() const;
+  bool has(std::string_view name) const { return entries_.find(name) != entries_.end(); }
+  const std::string& dtype(std::string_view name) const { return entry(name).dtype; }
+  const std::vector<std::int64_t>& shape(std::string_view name) const { return entry(name).shape; }
+
+  // The elements, valid while this object lives. Error{data} if there is no such tensor or its type is another.
+  template <class T>
+  std::span<const T> get(std::string_view name) const {
+    const std::span<const char> bytes = bytes_of(name, dtype_of<T>());
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+ private:
+  const Entry& entry(std::string_view name) const;
+  std::span<const char> bytes_of(std::string_view name, std::string_view dtype) const;
+
+  std::string path_;
+  std::string metadata_;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::vector<char> bytes_;  // the whole file; tensors are aligned in it
+  std::size_t data_begin_ = 0;
+};
+
+}  // namespace topwolf

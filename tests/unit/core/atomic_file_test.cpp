@@ -1,0 +1,163 @@
+// Files that appear whole or not at all.
+#include "core/atomic_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "unit/core/temp_folder.hpp"
+
+namespace topwolf {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(AtomicFile, holds_all_pieces_in_order_after_commit) {
+  const TempFolder folder;
+  AtomicFile file(folder.file("a"));
+  std::string expected;
+  for (const std::size_t size : {1, 0, 65535, 65536, 65537, 10, 200000}) {
+    const std::string piece(size, static_cast<char>('a' + expected.size() % 26));
+    file.write(piece);
+    expected += piece;
+  }
+  file.commit();
+  EXPECT_EQ(read_text(folder.file("a")), expected);
+  EXPECT_EQ(folder.file_count(), 1);
+}
+
+TEST(AtomicFile, shows_nothing_before_commit) {
+  const TempFolder folder;
+  AtomicFile file(folder.file("a"));
+  file.write(std::string(100000, 'x'));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("a")));
+  file.commit();
+  EXPECT_TRUE(std::filesystem::exists(folder.file("a")));
+}
+
+TEST(AtomicFile, leaves_the_old_content_and_no_other_file_without_commit) {
+  const TempFolder folder;
+  write_text(folder.file("a"), "old");
+  {
+    AtomicFile file(folder.file("a"));
+    file.write(std::string(100000, 'x'));
+  }
+  EXPECT_EQ(read_text(folder.file("a")), "old");
+  EXPECT_EQ(folder.file_count(), 1);
+}
+
+TEST(AtomicFile, keeps_the_old_content_when_the_process_is_killed_while_writing) {
+  const TempFolder folder;
+  write_text(folder.file("a"), "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file(folder.file("a"));
+    file.write(std::string(1000000, 'x'));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(read_text(folder.file("a")), "old");
+
+  AtomicFile file(folder.file("a"));
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(read_text(folder.file("a")), "new");
+}
+
+TEST(AtomicFile, lets_two_writers_of_one_file_not_disturb_each_other) {
+  const TempFolder folder;
+  AtomicFile first(folder.file("a"));
+  AtomicFile second(folder.file("a"));
+  first.write("first");
+  second.write("second");
+  second.commit();
+  EXPECT_EQ(read_text(folder.file("a")), "second");
+  first.commit();
+  EXPECT_EQ(read_text(folder.file("a")), "first");
+  EXPECT_EQ(folder.file_count(), 1);
+}
+
+TEST(AtomicFile, keeps_permissions_and_symbolic_links) {
+  const TempFolder folder;
+  write_text(folder.file("a"), "old");
+  ASSERT_EQ(::chmod(folder.file("a").c_str(), 0640), 0);
+  std::filesystem::create_symlink("a", folder.file("link"));
+  AtomicFile file(folder.file("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link")));
+  EXPECT_EQ(read_text(folder.file("a")), "new");
+  struct stat status {};
+  ASSERT_EQ(::stat(folder.file("a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777u, 0640u);
+}
+
+TEST(AtomicFile, takes_a_name_as_long_as_the_file_system_does) {
+  const TempFolder folder;
+  const std::string path = folder.file(std::string(255, 'n'));
+  AtomicFile file(path);
+  file.write("x");
+  file.commit();
+  EXPECT_EQ(read_text(path), "x");
+}
+
+TEST(AtomicFile, writes_straight_into_a_pipe) {
+  const TempFolder folder;
+  const std::string pipe = folder.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string received;
+  std::thread reader([&] { received = read_text(pipe); });
+  {
+    AtomicFile file(pipe);
+    file.write(std::string(100000, 'p'));
+    file.commit();
+  }
+  reader.join();
+  EXPECT_EQ(received, std::string(100000, 'p'));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST(AtomicFile, writes_straight_into_a_device_and_a_named_descriptor) {
+  AtomicFile null("/dev/null");
+  null.write("x");
+  null.commit();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+
+  const TempFolder folder;
+  write_text(folder.file("a"), "before,");
+  std::FILE* open_file = std::fopen(folder.file("a").c_str(), "a");
+  ASSERT_NE(open_file, nullptr);
+  AtomicFile named("/dev/fd/" + std::to_string(::fileno(open_file)));
+  named.write("after");
+  named.commit();
+  std::fclose(open_file);
+  EXPECT_EQ(read_text(folder.file("a")), "before,after");
+}
+
+TEST(AtomicFile, names_the_path_and_the_reason_when_it_cannot_write) {
+  const TempFolder folder;
+  const std::string missing = folder.file("no/such/a");
+  EXPECT_EQ(error_of(ErrorKind::io, [&] { AtomicFile file(missing); }),
+            missing + ": cannot be written: No such file or directory.");
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { AtomicFile file(folder.file("")); }), HasSubstr("Is a directory"));
+  write_text(folder.file("a"), "");
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { AtomicFile file(folder.file("a/b")); }), HasSubstr("Not a directory"));
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { AtomicFile file(""); }), HasSubstr("cannot be written"));
+  EXPECT_EQ(folder.file_count(), 1);
+}
+
+TEST(AtomicFile, reports_a_full_disk) {
+  AtomicFile file("/dev/full");
+  file.write("x");
+  EXPECT_EQ(error_of(ErrorKind::io, [&] { file.commit(); }), "/dev/full: cannot be written: No space left on device.");
+}
+
+}  // namespace
+}  // namespace topwolf
