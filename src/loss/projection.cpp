@@ -1,0 +1,267 @@
+// The exact projection onto the dual set (L5) and the Moreau envelope (L4), which is made of it.
+//
+// Every alpha in Q sums to 0, so a may be shifted to a_y = 0. What remains is b_j = a_y - a_j for j != y, sorted
+// decreasingly, and isotonic regression (pool adjacent violators) of b - zeta rho. A pool is kept as its first value
+// and small differences to it, so that |a| = 1e9 loses no feasibility: a pooled member gets
+// beta_j = mean(rho) + (b_j - mean(b)), in which the large parts never meet.
+
+#include <algorithm>
+#include <cmath>
+
+#include "loss/row.hpp"
+
+namespace topwolf {
+namespace {
+
+using Ranked = RowScratch::Ranked;
+
+bool larger(const Ranked& a, const Ranked& b) {
+  return a.key > b.key || (a.key == b.key && a.column < b.column);
+}
+
+double rho_at(const Loss& loss, std::int64_t rank) {
+  return rank < loss.K() ? loss.rho[static_cast<std::size_t>(rank)] : 0.0;
+}
+
+double level(const PooledBlock& block, double zeta) {
+  return block.first + block.deviation - zeta * block.weight;
+}
+
+double pooled_beta(const PooledBlock& block, double zeta, double b) {
+  return zeta * block.weight + ((b - block.first) - block.deviation);
+}
+
+// Non-increasing regression of ranked.key - zeta rho; the blocks cover the list in order.
+void pool_adjacent_violators(const Loss& loss, double zeta, const std::vector<Ranked>& ranked,
+                             std::vector<PooledBlock>& blocks) {
+  blocks.clear();
+  for (std::int64_t r = 0; r < static_cast<std::int64_t>(ranked.size()); ++r) {
+    PooledBlock last{ranked[static_cast<std::size_t>(r)].key, 0.0, rho_at(loss, r), r, r + 1};
+    while (!blocks.empty()) {
+      const PooledBlock& left = blocks.back();
+      const double apart = last.first - left.first;
+      const double rise = apart + (last.deviation - left.deviation) - zeta * (last.weight - left.weight);
+      if (!(rise > 0.0)) break;
+      const double n_left = static_cast<double>(left.end - left.begin);
+      const double n_last = static_cast<double>(last.end - last.begin);
+      const double share = n_last / (n_left + n_last);
+      last = {left.first, left.deviation + share * (apart + last.deviation - left.deviation),
+              left.weight + share * (last.weight - left.weight), left.begin, last.end};
+      blocks.pop_back();
+    }
+    blocks.push_back(last);
+  }
+}
+
+// The root theta of sum_j beta_j(theta) = theta, and with it the number of blocks that are saturated (level >= theta).
+struct Threshold {
+  double theta;
+  std::size_t saturated;
+};
+
+// Sweeps theta downwards over the breakpoints {b_j} and {levels}. Between two of them
+// sum_j beta_j - theta = saturated_sum + open_sum - (open + 1) theta, open being the b_j > theta of blocks with
+// level < theta.
+Threshold find_threshold(const Loss& loss, const std::vector<Ranked>& b, const std::vector<PooledBlock>& blocks) {
+  double rho_sum = 0.0;
+  for (double weight : loss.rho) rho_sum += weight;
+  double theta = std::min(rho_sum, b.front().key);  // the sum of beta is at most that of rho
+  double saturated_sum = 0.0, open_sum = 0.0;
+  std::size_t saturated = 0;
+  std::int64_t next = 0;  // first b not yet counted, in an open block or beyond theta
+
+  const auto saturate = [&] {
+    const PooledBlock& block = blocks[saturated++];
+    for (std::int64_t r = block.begin; r < std::min(next, block.end); ++r)
+      open_sum -= b[static_cast<std::size_t>(r)].key;
+    saturated_sum += static_cast<double>(block.end - block.begin) * block.weight;
+    next = std::max(next, block.end);
+  };
+  const auto open_end = [&] { return saturated == 0 ? std::int64_t{0} : blocks[saturated - 1].end; };
+
+  while (true) {
+    while (saturated < blocks.size() && level(blocks[saturated], 1.0) >= theta) saturate();
+    while (next < static_cast<std::int64_t>(b.size()) && b[static_cast<std::size_t>(next)].key >= theta) {
+      open_sum += b[static_cast<std::size_t>(next++)].key;
+    }
+    double breakpoint = 0.0;
+    if (saturated < blocks.size()) breakpoint = std::max(breakpoint, level(blocks[saturated], 1.0));
+    if (next < static_cast<std::int64_t>(b.size()))
+      breakpoint = std::max(breakpoint, b[static_cast<std::size_t>(next)].key);
+    const double root = (saturated_sum + open_sum) / static_cast<double>(next - open_end() + 1);
+    if (root >= breakpoint || breakpoint <= 0.0) return {std::clamp(root, 0.0, theta), saturated};
+    theta = breakpoint;
+  }
+}
+
+void finish(std::int64_t y, double beta_sum, SparseRow& alpha) {
+  alpha.push_back({static_cast<std::int32_t>(y), beta_sum});
+  std::sort(alpha.begin(), alpha.end(), [](const Entry& p, const Entry& q) { return p.column < q.column; });
+}
+
+void project_usunier(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha,
+                     RowScratch& scratch) {
+  auto& b = scratch.ranked;
+  b.clear();
+  for (std::int64_t j = 0; j < m; ++j) {
+    const double key = a[y] - a[j];
+    if (key > 0.0) b.push_back({key, static_cast<std::int32_t>(j)});  // theta >= 0: the others get 0
+  }
+  if (b.empty()) return;
+  std::sort(b.begin(), b.end(), larger);
+  pool_adjacent_violators(loss, 1.0, b, scratch.blocks);
+  const auto [theta, saturated] = find_threshold(loss, b, scratch.blocks);
+
+  double beta_sum = 0.0;
+  for (std::size_t i = 0; i < scratch.blocks.size(); ++i) {
+    const PooledBlock& block = scratch.blocks[i];
+    for (std::int64_t r = block.begin; r < block.end; ++r) {
+      const auto& [key, j] = b[static_cast<std::size_t>(r)];
+      const double beta = i < saturated ? pooled_beta(block, 1.0, key) : key - theta;
+      if (!(beta > 0.0)) continue;
+      beta_sum += beta;
+      alpha.push_back({j, -beta});
+    }
+  }
+  if (!alpha.empty()) finish(y, beta_sum, alpha);
+}
+
+// phi'(zeta) = sum(rho) x_y - sum_j rho_j x_(j) and its slope; x is the regression with b_y = zeta sum(rho) in the
+// list.
+struct Slope {
+  double value;
+  double slope;
+};
+
+class TopKLine {
+ public:
+  TopKLine(const Loss& loss, std::int64_t y, RowScratch& scratch) : loss_(loss), y_(y), scratch_(scratch) {
+    for (double weight : loss.rho) rho_sum_ += weight;
+  }
+
+  // Puts y at its place for zeta, regresses, and returns phi'(zeta).
+  Slope at(double zeta) {
+    place_label(zeta * rho_sum_);
+    pool_adjacent_violators(loss_, zeta, scratch_.ranked, scratch_.blocks);
+    const PooledBlock& own = block_of(label_rank_);
+    const double own_rate = rate(own);
+    Slope result{0.0, 0.0};
+    for (const PooledBlock& block : scratch_.blocks) {
+      if (block.begin >= loss_.K()) break;
+      const double weight = static_cast<double>(block.end - block.begin) * block.weight;
+      // x_y - x_block, large parts first.
+      const double apart =
+          (own.first - block.first) + (own.deviation - block.deviation) - zeta * (own.weight - block.weight);
+      result.value += weight * apart;
+      result.slope += weight * (own_rate - rate(block));
+    }
+    return result;
+  }
+
+  void write(double zeta, SparseRow& alpha) const {
+    double beta_sum = 0.0;
+    for (const PooledBlock& block : scratch_.blocks) {
+      for (std::int64_t r = block.begin; r < block.end; ++r) {
+        if (r == label_rank_) continue;
+        const auto& [key, j] = scratch_.ranked[static_cast<std::size_t>(r)];
+        const double beta = pooled_beta(block, zeta, key);
+        if (!(beta > 0.0)) continue;
+        beta_sum += beta;
+        alpha.push_back({j, -beta});
+      }
+    }
+    if (!alpha.empty()) finish(y_, beta_sum, alpha);
+  }
+
+ private:
+  // Derivative of the block's level with respect to zeta.
+  double rate(const PooledBlock& block) const {
+    const bool has_label = block.begin <= label_rank_ && label_rank_ < block.end;
+    return (has_label ? rho_sum_ / static_cast<double>(block.end - block.begin) : 0.0) - block.weight;
+  }
+
+  const PooledBlock& block_of(std::int64_t rank) const {
+    return *std::partition_point(scratch_.blocks.begin(), scratch_.blocks.end(),
+                                 [&](const PooledBlock& block) { return block.end <= rank; });
+  }
+
+  // The list is sorted but for the label, which moves to where its new key belongs.
+  void place_label(double key) {
+    auto& ranked = scratch_.ranked;
+    const Ranked label{key, static_cast<std::int32_t>(y_)};
+    if (label_rank_ >= 0) ranked.erase(ranked.begin() + label_rank_);
+    const auto at = std::lower_bound(ranked.begin(), ranked.end(), label, larger);
+    label_rank_ = at - ranked.begin();
+    ranked.insert(at, label);
+  }
+
+  const Loss& loss_;
+  std::int64_t y_;
+  RowScratch& scratch_;
+  double rho_sum_ = 0.0;
+  std::int64_t label_rank_ = -1;
+};
+
+// phi' is monotone and piecewise linear: Newton from inside a bracket ends on the root's piece, bisection keeps it
+// safe.
+double find_zeta(TopKLine& line) {
+  double low = 0.0, high = 1.0, zeta = 1.0;
+  Slope here = line.at(1.0);
+  if (here.value <= 0.0) return 1.0;
+  constexpr int limit = 200;
+  for (int i = 0; i < limit && high - low > 0.0; ++i) {
+    double next = here.slope > 0.0 ? zeta - here.value / here.slope : low;
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    if (next == zeta || next == low || next == high) break;
+    zeta = next;
+    here = line.at(zeta);
+    if (here.value == 0.0) break;
+    (here.value < 0.0 ? low : high) = zeta;
+  }
+  return zeta;
+}
+
+void project_top_k(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha,
+                   RowScratch& scratch) {
+  auto& ranked = scratch.ranked;
+  ranked.clear();
+  for (std::int64_t j = 0; j < m; ++j) {
+    if (j != y) ranked.push_back({a[y] - a[j], static_cast<std::int32_t>(j)});
+  }
+  std::sort(ranked.begin(), ranked.end(), larger);
+  TopKLine line(loss, y, scratch);
+  if (line.at(0.0).value >= 0.0) return;  // zeta = 0: alpha = 0
+  const double zeta = find_zeta(line);
+  line.write(zeta, alpha);
+}
+
+}  // namespace
+
+void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+  alpha.clear();
+  if (loss.family == Family::usunier) {
+    project_usunier(loss, a, m, y, alpha, scratch);
+  } else {
+    project_top_k(loss, a, m, y, alpha, scratch);
+  }
+}
+
+template <class T>
+double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
+                RowScratch& scratch) {
+  auto& a = scratch.a;
+  a.resize(static_cast<std::size_t>(m));
+  for (std::int64_t j = 0; j < m; ++j)
+    a[static_cast<std::size_t>(j)] = (-margin(delta, j, y) - static_cast<double>(s[j])) / loss.smoothing;
+  project(loss, a.data(), m, y, alpha, scratch);
+  double linear = 0.0;  // <c - s, alpha> = <c - s + s_y, alpha>, since alpha sums to 0
+  for (const auto& [j, value] : alpha) {
+    linear -= value * (margin(delta, j, y) + (static_cast<double>(s[j]) - static_cast<double>(s[y])));
+  }
+  return linear - 0.5 * loss.smoothing * squared_norm(alpha);
+}
+
+template double envelope(const Loss&, RowMargins, const float*, std::int64_t, std::int64_t, SparseRow&, RowScratch&);
+template double envelope(const Loss&, RowMargins, const double*, std::int64_t, std::int64_t, SparseRow&, RowScratch&);
+
+}  // namespace topwolf

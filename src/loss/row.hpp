@@ -1,0 +1,74 @@
+// The losses, one example at a time: pure functions of its scores s (m), label y and margins, with no allocation
+// beyond a scratch that the caller keeps. Formula ids (L1, ...) are those of docs/maths.md.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topwolf/loss.hpp"
+
+namespace topwolf {
+
+// One non-zero of a row over the classes.
+struct Entry {
+  std::int32_t column;
+  double value;
+};
+
+// A row over the classes with few non-zeros, columns ascending.
+using SparseRow = std::vector<Entry>;
+
+// Margins of one example, m values with delta[y] = 0; null stands for unit margins (1 everywhere but at y).
+using RowMargins = const double*;
+
+inline double margin(RowMargins delta, std::int64_t j, std::int64_t y) {
+  return delta ? delta[j] : (j == y ? 0.0 : 1.0);
+}
+
+// Neighbours of the sorted list that isotonic regression has pooled (see projection.cpp).
+struct PooledBlock {
+  double first;      // value of the first (largest) member
+  double deviation;  // mean of member values, minus first
+  double weight;     // mean of the members' rho
+  std::int64_t begin, end;
+};
+
+// Memory for one row at a time; one per thread.
+struct RowScratch {
+  struct Ranked {
+    double key;
+    std::int32_t column;
+  };
+  std::vector<Ranked> ranked;
+  std::vector<PooledBlock> blocks;
+  std::vector<double> a;
+};
+
+// What a vertex says besides itself.
+struct VertexValue {
+  double phi;  // Phi(s) = <c - s, u>
+  double c_u;  // <c, u>
+};
+
+// L3. The Frank-Wolfe vertex u of the dual set at scores s: at most K + 1 non-zeros; ties go to the lower class.
+template <class T>
+VertexValue vertex(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
+                   RowScratch& scratch);
+
+// L5. The Euclidean projection of a (m) onto the dual set Q of the family.
+void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
+
+// L4. The Moreau envelope Phi_m(s), loss.smoothing > 0; its gradient with respect to s is -alpha.
+template <class T>
+double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
+                RowScratch& scratch);
+
+// <c, alpha> = -<delta, alpha>, D1.
+double dot_c(RowMargins delta, std::int64_t y, const SparseRow& alpha);
+
+double squared_norm(const SparseRow& alpha);
+
+// out = p * u + q * alpha; exact zeros are left out.
+void mix(double p, const SparseRow& u, double q, const SparseRow& alpha, SparseRow& out);
+
+}  // namespace topwolf

@@ -1,0 +1,40 @@
+// Arithmetic of sparse rows over the classes.
+
+#include "loss/row.hpp"
+
+namespace topwolf {
+
+double dot_c(RowMargins delta, std::int64_t y, const SparseRow& alpha) {
+  double sum = 0.0;
+  for (const auto& [j, value] : alpha) sum -= margin(delta, j, y) * value;
+  return sum;
+}
+
+double squared_norm(const SparseRow& alpha) {
+  double sum = 0.0;
+  for (const auto& entry : alpha) sum += entry.value * entry.value;
+  return sum;
+}
+
+void mix(double p, const SparseRow& u, double q, const SparseRow& alpha, SparseRow& out) {
+  out.clear();
+  const auto push = [&](std::int32_t column, double value) {
+    if (value != 0.0) out.push_back({column, value});
+  };
+  auto a = u.begin();
+  auto b = alpha.begin();
+  while (a != u.end() || b != alpha.end()) {
+    if (b == alpha.end() || (a != u.end() && a->column < b->column)) {
+      push(a->column, p * a->value);
+      ++a;
+    } else if (a == u.end() || b->column < a->column) {
+      push(b->column, q * b->value);
+      ++b;
+    } else {
+      push(a->column, p * a->value + q * b->value);
+      ++a, ++b;
+    }
+  }
+}
+
+}  // namespace topwolf
