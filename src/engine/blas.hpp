@@ -1,0 +1,27 @@
+// OpenBLAS, pthread variant, called with one thread from inside our own parallel loops.
+#pragma once
+
+#include <cstdint>
+
+namespace topwolf {
+
+// Sets OpenBLAS to one thread and puts the caller's count back. Throws if the library loaded at run time is not the
+// pthread variant: the serial one returns wrong numbers when several threads call it.
+class SingleThreadedBlas {
+ public:
+  SingleThreadedBlas();
+  ~SingleThreadedBlas();
+  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
+  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
+
+ private:
+  int callers_count_;
+};
+
+// S (rows x m, pitch m) = X (rows x d, pitch ldx) times W^T (W: m x d, pitch ldw).
+void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const float* X, std::int64_t ldx,
+                         const float* W, std::int64_t ldw, float* S);
+void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const double* X, std::int64_t ldx,
+                         const double* W, std::int64_t ldw, double* S);
+
+}  // namespace topwolf

@@ -1,0 +1,203 @@
+// The engine on this machine's cores. Rows go by in panels (one product each, thread-private scores) and panels in
+// chunks (one accumulation each); no n x m matrix exists. Sums are kept per panel and added in order.
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/threads.hpp"
+#include "engine/accumulator.hpp"
+#include "engine/blas.hpp"
+#include "engine/engine.hpp"
+#include "engine/scorer.hpp"
+
+namespace topwolf {
+namespace {
+
+// Memory of one thread, kept between passes.
+template <class R>
+struct ThreadSpace {
+  std::vector<R> S;  // (panel x m)
+  std::vector<R> scratch;
+  RowScratch row;
+  SparseRow u, step;
+};
+
+// T: type of the features, and of the scores in a pass.
+template <class T>
+class CpuEngine final : public Engine {
+ public:
+  CpuEngine(const Problem& problem, int threads)
+      : problem_(problem),
+        threads_(threads),
+        panel_(panel_rows(problem.m)),
+        panels_((problem.n + panel_ - 1) / panel_),
+        scorer_(problem.X, problem.m, problem.bias),
+        accumulator_(problem.X, problem.m, problem.bias),
+        space_(static_cast<std::size_t>(threads)) {}
+
+  PassSums pass(const std::vector<double>& W, Direction direction, const DualRows* A, DualRows* U,
+                std::vector<double>& W_U) override {
+    SingleThreadedBlas blas;
+    scorer_.set_weights(W.data(), threads_);
+    std::vector<PassSums> sums(static_cast<std::size_t>(panels_));
+    accumulate_chunks(W_U, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
+      sums[static_cast<std::size_t>(panel)] = pass_panel(panel, direction, A, U, entries);
+    });
+    PassSums total;
+    for (const PassSums& part : sums) add(part, total);
+    return total;
+  }
+
+  double loss_sum(const std::vector<double>& W) override {
+    SingleThreadedBlas blas;
+    Scorer<double> scorer(problem_.X, problem_.m, problem_.bias);
+    scorer.set_weights(W.data(), threads_);
+    std::vector<ThreadSpace<double>> space(static_cast<std::size_t>(threads_));
+    std::vector<double> sums(static_cast<std::size_t>(panels_));
+    parallel_for(panels_, threads_, [&](std::int64_t panel) {
+      auto& mine = space[static_cast<std::size_t>(omp_get_thread_num())];
+      const auto [begin, end] = score_panel(scorer, panel, mine);
+      double sum = 0.0;
+      for (std::int64_t i = begin; i < end; ++i) {
+        sum += problem_.weight(i) * row_loss(i, mine.S.data() + (i - begin) * problem_.m, mine);
+      }
+      sums[static_cast<std::size_t>(panel)] = sum;
+    });
+    double total = 0.0;
+    for (double part : sums) total += part;
+    return total;
+  }
+
+  void weights_of(const DualRows& A, std::vector<double>& W) override {
+    accumulate_chunks(W, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
+      const auto [begin, end] = range(panel);
+      for (std::int64_t i = begin; i < end; ++i) append(i, A[static_cast<std::size_t>(i)], entries);
+    });
+  }
+
+  void round_weights(std::vector<double>& W) const override {
+    if constexpr (std::is_same_v<T, float>) {
+      for (double& w : W) w = static_cast<double>(static_cast<float>(w));
+    }
+  }
+
+ private:
+  std::pair<std::int64_t, std::int64_t> range(std::int64_t panel) const {
+    return {panel * panel_, std::min(problem_.n, (panel + 1) * panel_)};
+  }
+
+  template <class R>
+  std::pair<std::int64_t, std::int64_t> score_panel(const Scorer<R>& scorer, std::int64_t panel,
+                                                    ThreadSpace<R>& space) const {
+    const auto [begin, end] = range(panel);
+    space.S.resize(static_cast<std::size_t>(panel_ * problem_.m));
+    scorer.scores(begin, end, space.S.data(), space.scratch);
+    return {begin, end};
+  }
+
+  template <class R>
+  double row_loss(std::int64_t i, const R* s, ThreadSpace<R>& space) const {
+    const Loss& loss = problem_.loss;
+    const std::int64_t m = problem_.m, y = problem_.label(i);
+    if (loss.smoothing > 0.0) return envelope(loss, problem_.margins(i), s, m, y, space.u, space.row);
+    return vertex(loss, problem_.margins(i), s, m, y, space.u, space.row).phi;
+  }
+
+  // Runs fill(panel, entries) over all panels, a chunk at a time, and adds each chunk's entries to W (from 0), scaled
+  // by 1 / (lambda N).
+  template <class Fill>
+  void accumulate_chunks(std::vector<double>& W, const Fill& fill) {
+    W.assign(static_cast<std::size_t>(problem_.m * problem_.D()), 0.0);
+    const std::int64_t chunk = chunk_panels();
+    std::vector<std::vector<RowEntry>> entries(static_cast<std::size_t>(std::min(chunk, panels_)));
+    for (std::int64_t first = 0; first < panels_; first += chunk) {
+      const std::int64_t count = std::min(chunk, panels_ - first);
+      for (auto& list : entries) list.clear();
+      parallel_for(count, threads_, [&](std::int64_t p) { fill(first + p, entries[static_cast<std::size_t>(p)]); });
+      accumulator_.add(entries, W, threads_);
+    }
+    const double scale = 1.0 / (problem_.lambda * problem_.N);
+    for (double& w : W) w *= scale;
+  }
+
+  // As many rows as stay in the last-level cache between the product and the accumulation, and a panel per thread.
+  std::int64_t chunk_panels() const {
+    constexpr std::int64_t cache_bytes = 8 << 20;
+    const std::int64_t row_bytes = std::max<std::int64_t>(1, problem_.d * static_cast<std::int64_t>(sizeof(T)));
+    const std::int64_t rows = std::clamp<std::int64_t>(cache_bytes / row_bytes, panel_, 16 * panel_);
+    return std::max<std::int64_t>(threads_, rows / panel_);
+  }
+
+  void append(std::int64_t i, const SparseRow& row, std::vector<RowEntry>& entries) const {
+    const double omega = problem_.weight(i);
+    for (const auto& [j, value] : row) entries.push_back({i, j, omega * value});
+  }
+
+  static void add(const PassSums& part, PassSums& total) {
+    total.phi += part.phi;
+    total.c_u += part.c_u;
+    total.c_alpha += part.c_alpha;
+    total.alpha_norm2 += part.alpha_norm2;
+    total.slope += part.slope;
+    total.distance2 += part.distance2;
+  }
+
+  PassSums pass_panel(std::int64_t panel, Direction direction, const DualRows* A, DualRows* U,
+                      std::vector<RowEntry>& entries) {
+    auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
+    const auto [begin, end] = score_panel(scorer_, panel, mine);
+    PassSums sums;
+    for (std::int64_t i = begin; i < end; ++i) {
+      T* s = mine.S.data() + (i - begin) * problem_.m;
+      if (problem_.loss.smoothing > 0.0) {
+        smoothed_row(i, s, direction, (*A)[static_cast<std::size_t>(i)], mine, sums);
+      } else {
+        const auto [phi, c_u] =
+            vertex(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), mine.u, mine.row);
+        sums.phi += problem_.weight(i) * phi;
+        sums.c_u += problem_.weight(i) * c_u;
+      }
+      append(i, mine.u, entries);
+      if (U) (*U)[static_cast<std::size_t>(i)] = mine.u;
+    }
+    return sums;
+  }
+
+  // F4: the envelope at s, then the direction at s + smoothing alpha, and what the line search needs.
+  void smoothed_row(std::int64_t i, T* s, Direction direction, const SparseRow& alpha, ThreadSpace<T>& mine,
+                    PassSums& sums) const {
+    const Loss& loss = problem_.loss;
+    const RowMargins delta = problem_.margins(i);
+    const std::int64_t m = problem_.m, y = problem_.label(i);
+    const double omega = problem_.weight(i);
+    sums.phi += omega * envelope(loss, delta, s, m, y, mine.u, mine.row);
+    for (const auto& [j, value] : alpha) s[j] += static_cast<T>(loss.smoothing * value);
+    if (direction == Direction::vertex) vertex(loss, delta, s, m, y, mine.u, mine.row);
+    double slope = 0.0;
+    mix(1.0, mine.u, -1.0, alpha, mine.step);
+    for (const auto& [j, value] : mine.step) slope -= value * (margin(delta, j, y) + static_cast<double>(s[j]));
+    sums.slope += omega * slope;
+    sums.distance2 += omega * squared_norm(mine.step);
+    sums.c_u += omega * dot_c(delta, y, mine.u);
+    sums.c_alpha += omega * dot_c(delta, y, alpha);
+    sums.alpha_norm2 += omega * squared_norm(alpha);
+  }
+
+  const Problem problem_;
+  const int threads_;
+  const std::int64_t panel_, panels_;
+  Scorer<T> scorer_;
+  Accumulator accumulator_;
+  std::vector<ThreadSpace<T>> space_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, int threads) {
+  const bool single = problem.X.index() % 2 == 0;
+  threads = resolve_threads(threads);
+  if (single) return std::make_unique<CpuEngine<float>>(problem, threads);
+  return std::make_unique<CpuEngine<double>>(problem, threads);
+}
+
+}  // namespace topwolf

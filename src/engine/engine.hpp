@@ -1,0 +1,52 @@
+// Where the arrays live and who multiplies: the few coarse verbs a solver needs, each a whole pass over the rows.
+// The results do not depend on the number of threads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/problem.hpp"
+
+namespace topwolf {
+
+// The dual A (n x m) or the vertices U, one sparse row per example.
+using DualRows = std::vector<SparseRow>;
+
+// What a pass moves towards (docs/maths.md, F1 and F4).
+enum class Direction {
+  vertex,    // the Frank-Wolfe vertex at s, or at s + smoothing alpha
+  gradient,  // minus the gradient of the loss: the vertex, or the projection when smoothed
+};
+
+// Sums over the examples, weighted by omega.
+struct PassSums {
+  double phi = 0.0;          // loss, or envelope, at s
+  double c_u = 0.0;          // <c, u>
+  double c_alpha = 0.0;      // <c, alpha>; this and what follows only where A is given
+  double alpha_norm2 = 0.0;  // ||alpha||^2
+  double slope = 0.0;        // <u - alpha, c - s - smoothing alpha>
+  double distance2 = 0.0;    // ||u - alpha||^2
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // One pass at W (m x D): scores, directions u_i, W(U) into W_U (m x D), sums. A is needed with smoothing; U, where
+  // given, receives the directions.
+  virtual PassSums pass(const std::vector<double>& W, Direction direction, const DualRows* A, DualRows* U,
+                        std::vector<double>& W_U) = 0;
+
+  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double.
+  virtual double loss_sum(const std::vector<double>& W) = 0;
+
+  // W(A) = sum_i omega_i alpha_i x_i^T / (lambda N), D2, in double.
+  virtual void weights_of(const DualRows& A, std::vector<double>& W) = 0;
+
+  // W rounded to the precision in which the engine multiplies and a model stores it.
+  virtual void round_weights(std::vector<double>& W) const = 0;
+};
+
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, int threads);
+
+}  // namespace topwolf

@@ -1,0 +1,27 @@
+#include "engine/kernels.hpp"
+
+namespace topwolf {
+
+extern const Kernels kernels_baseline;
+#ifdef __x86_64__
+extern const Kernels kernels_avx2;
+extern const Kernels kernels_avx512;
+#endif
+
+const Kernels& kernels() {
+#ifdef __x86_64__
+  static const Kernels& best = [&]() -> const Kernels& {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+      return kernels_avx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kernels_avx2;
+    return kernels_baseline;
+  }();
+  return best;
+#else
+  return kernels_baseline;
+#endif
+}
+
+}  // namespace topwolf

@@ -1,0 +1,30 @@
+// The inner loops over features and classes, compiled once per instruction set (kernels.inc) and chosen at run time.
+// Plain pointers in, plain pointers out; results differ between instruction sets in the last digits only.
+#pragma once
+
+#include <cstdint>
+
+namespace topwolf {
+
+struct Kernels {
+  const char* name;
+
+  // out[c] += sum_e coefficient[e] * X[row[e] * stride + c], c < cols.
+  void (*accumulate_f32)(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                         std::int64_t count, std::int64_t cols, double* out);
+  void (*accumulate_f64)(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                         std::int64_t count, std::int64_t cols, double* out);
+
+  // s[j] = sum_e value[e] * V[column[e] * pitch + j], j < m; pitch is a multiple of 8 and V is padded to it.
+  void (*sparse_scores_f32)(const float* value, const std::int32_t* column, std::int64_t count, const float* V,
+                            std::int64_t pitch, std::int64_t m, float* s);
+  void (*sparse_scores_f32_f64)(const float* value, const std::int32_t* column, std::int64_t count, const double* V,
+                                std::int64_t pitch, std::int64_t m, double* s);
+  void (*sparse_scores_f64)(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
+                            std::int64_t pitch, std::int64_t m, double* s);
+};
+
+// The fastest set this machine runs.
+const Kernels& kernels();
+
+}  // namespace topwolf

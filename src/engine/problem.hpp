@@ -1,0 +1,29 @@
+// The optimisation problem as solvers and engines see it (docs/maths.md, P1): data, labels, weights, loss and lambda.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "loss/row.hpp"
+#include "topwolf/matrix.hpp"
+
+namespace topwolf {
+
+struct Problem {
+  FeatureView X;                    // (n x d)
+  std::span<const std::int32_t> y;  // n
+  std::span<const double> omega;    // n example weights; empty: all 1
+  std::int64_t n = 0, d = 0, m = 0;
+  double N = 0.0;     // sum of omega
+  double bias = 0.0;  // value of the constant feature; 0: none
+  double lambda = 0.0;
+  Loss loss;
+  const double* cost = nullptr;  // (m x m) margins by true class; null: unit margins
+
+  std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }
+  double weight(std::int64_t i) const { return omega.empty() ? 1.0 : omega[static_cast<std::size_t>(i)]; }
+  std::int64_t label(std::int64_t i) const { return y[static_cast<std::size_t>(i)]; }
+  RowMargins margins(std::int64_t i) const { return cost ? cost + label(i) * m : nullptr; }
+};
+
+}  // namespace topwolf

@@ -1,0 +1,104 @@
+#include "engine/scorer.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/fail.hpp"
+#include "core/threads.hpp"
+#include "engine/blas.hpp"
+#include "engine/kernels.hpp"
+
+namespace topwolf {
+namespace {
+
+template <class T, class R>
+void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
+                  std::int64_t, R* S, std::vector<R>& scratch) {
+  if constexpr (std::is_same_v<T, R>) {
+    multiply_transposed(end - begin, m, X.cols, X.data + begin * X.stride, X.stride, W.data(), X.cols, S);
+  } else {  // the rows are converted a few at a time
+    constexpr std::int64_t step = 128;
+    scratch.resize(static_cast<std::size_t>(std::min(step, end - begin) * X.cols));
+    for (std::int64_t from = begin; from < end; from += step) {
+      const std::int64_t rows = std::min(step, end - from);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const T* x = X.data + (from + i) * X.stride;
+        std::transform(x, x + X.cols, scratch.data() + i * X.cols, [](T value) { return static_cast<R>(value); });
+      }
+      multiply_transposed(rows, m, X.cols, scratch.data(), X.cols, W.data(), X.cols, S + (from - begin) * m);
+    }
+  }
+}
+
+void sparse_row(const float* value, const std::int32_t* column, std::int64_t count, const float* V, std::int64_t pitch,
+                std::int64_t m, float* s) {
+  kernels().sparse_scores_f32(value, column, count, V, pitch, m, s);
+}
+void sparse_row(const float* value, const std::int32_t* column, std::int64_t count, const double* V, std::int64_t pitch,
+                std::int64_t m, double* s) {
+  kernels().sparse_scores_f32_f64(value, column, count, V, pitch, m, s);
+}
+void sparse_row(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
+                std::int64_t pitch, std::int64_t m, double* s) {
+  kernels().sparse_scores_f64(value, column, count, V, pitch, m, s);
+}
+void sparse_row(const double*, const std::int32_t*, std::int64_t, const float*, std::int64_t, std::int64_t, float*) {
+  fail(ErrorKind::internal, "scores of float64 sparse features were asked for in float32.");
+}
+
+template <class T, class R>
+void panel_scores(const CsrView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
+                  std::int64_t pitch, R* S, std::vector<R>&) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t first = X.row_begin[i];
+    sparse_row(X.value + first, X.column + first, X.row_begin[i + 1] - first, W.data(), pitch, m, S + (i - begin) * m);
+  }
+}
+
+}  // namespace
+
+std::int64_t panel_rows(std::int64_t m) {
+  return std::clamp<std::int64_t>((1 << 18) / m, 32, 512);
+}
+
+template <class R>
+Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
+  d_ = std::visit([](const auto& view) { return view.cols; }, X_);
+  const bool sparse = X_.index() >= 2;
+  pitch_ = (m + 7) / 8 * 8;
+  weights_.resize(static_cast<std::size_t>(sparse ? d_ * pitch_ : m * d_));
+  bias_scores_.resize(static_cast<std::size_t>(m));
+}
+
+template <class R>
+void Scorer<R>::set_weights(const double* W, int threads) {
+  const std::int64_t D = d_ + (bias_ != 0.0 ? 1 : 0);
+  const bool sparse = X_.index() >= 2;
+  constexpr std::int64_t strip = 1024;  // features per task
+  parallel_for((d_ + strip - 1) / strip, threads, [&](std::int64_t task) {
+    const std::int64_t from = task * strip, to = std::min(d_, from + strip);
+    for (std::int64_t j = 0; j < m_; ++j) {
+      const double* row = W + j * D;
+      for (std::int64_t f = from; f < to; ++f) {
+        weights_[static_cast<std::size_t>(sparse ? f * pitch_ + j : j * d_ + f)] = static_cast<R>(row[f]);
+      }
+    }
+  });
+  for (std::int64_t j = 0; j < m_; ++j) {
+    bias_scores_[static_cast<std::size_t>(j)] = bias_ != 0.0 ? static_cast<R>(bias_ * W[j * D + d_]) : R{0};
+  }
+}
+
+template <class R>
+void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, std::vector<R>& scratch) const {
+  std::visit([&](const auto& X) { panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
+  if (bias_ == 0.0) return;
+  for (std::int64_t i = 0; i < end - begin; ++i) {
+    for (std::int64_t j = 0; j < m_; ++j) S[i * m_ + j] += bias_scores_[static_cast<std::size_t>(j)];
+  }
+}
+
+template class Scorer<float>;
+template class Scorer<double>;
+
+}  // namespace topwolf

@@ -1,0 +1,35 @@
+// Scores S = X W^T of a range of rows, in precision R, for dense and CSR features; the constant feature is virtual.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topwolf/matrix.hpp"
+
+namespace topwolf {
+
+// Rows per product: enough to pay for packing W, and a panel of scores that fits a cache. Depends on m alone, so that
+// results do not depend on the number of threads.
+std::int64_t panel_rows(std::int64_t m);
+
+template <class R>
+class Scorer {
+ public:
+  Scorer(const FeatureView& X, std::int64_t m, double bias);
+
+  // W: (m x D), row-major. Kept as R: class-major for dense features, feature-major for CSR.
+  void set_weights(const double* W, int threads);
+
+  // S: (end - begin) x m, row-major. `scratch` grows to what one panel needs.
+  void scores(std::int64_t begin, std::int64_t end, R* S, std::vector<R>& scratch) const;
+
+ private:
+  FeatureView X_;
+  std::int64_t m_, d_;
+  double bias_;
+  std::int64_t pitch_ = 0;      // CSR: m rounded up to whole vectors
+  std::vector<R> weights_;      // dense: (m x d); CSR: (d x pitch)
+  std::vector<R> bias_scores_;  // m: bias * last column of W
+};
+
+}  // namespace topwolf

@@ -1,0 +1,148 @@
+// The engine's verbs against naive double loops, for dense and sparse features in both precisions, and its promise
+// that the number of threads changes nothing.
+
+#include <cblas.h>
+#include <gtest/gtest.h>
+
+#include "engine/engine.hpp"
+#include "support/plain_problem.hpp"
+
+namespace topwolf {
+namespace {
+
+using plain::Vector;
+using testing::PlainProblem;
+using testing::Samples;
+using testing::Storage;
+
+struct Setting {
+  Storage storage;
+  Loss loss;
+  double bias;
+  bool costs;
+  bool weighted;
+};
+
+class EngineContract : public ::testing::TestWithParam<Setting> {
+ protected:
+  EngineContract() : samples_(testing::random_samples(61, 13, 6, 3)) {
+    const Setting& setting = GetParam();
+    Rng rng(5);
+    if (setting.weighted) {
+      for (std::int64_t i = 0; i < samples_.n; ++i) samples_.omega.push_back(i % 5 == 0 ? 0.0 : 0.5 + rng.uniform());
+    }
+    for (std::int64_t e = 0; e < 36; ++e) costs_.push_back(e % 7 == 0 ? 0.0 : 2.0 * rng.uniform());
+    data_ = testing::dataset_of(samples_, setting.storage);
+    problem_ = testing::problem_of(data_, setting.loss, 0.02, setting.bias, cost());
+    for (std::int64_t e = 0; e < problem_.m * problem_.D(); ++e) {
+      W_.push_back(static_cast<double>(static_cast<float>(rng.normal())));
+    }
+  }
+
+  const Vector* cost() const { return GetParam().costs ? &costs_ : nullptr; }
+  PlainProblem plain() const { return {samples_, GetParam().loss, 0.02, GetParam().bias, cost()}; }
+  bool single() const { return GetParam().storage == Storage::dense32 || GetParam().storage == Storage::csr32; }
+
+  Samples samples_;
+  Vector costs_, W_;
+  Dataset data_;
+  Problem problem_;
+};
+
+void expect_near(const Vector& a, const Vector& b, double tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t p = 0; p < a.size(); ++p) EXPECT_NEAR(a[p], b[p], tolerance);
+}
+
+TEST_P(EngineContract, LossSumIsExactInDouble) {
+  const auto engine = make_cpu_engine(problem_, 2);
+  const double expected = plain().loss_sum(W_);
+  EXPECT_NEAR(engine->loss_sum(W_), expected, 1e-12 * expected);
+}
+
+TEST_P(EngineContract, PassGivesTheLossAndTheWeightsOfItsDirections) {
+  const auto engine = make_cpu_engine(problem_, 2);
+  DualRows A(static_cast<std::size_t>(problem_.n)), U(A);
+  Vector W_U;
+  const PassSums sums = engine->pass(W_, Direction::vertex, &A, &U, W_U);
+  EXPECT_NEAR(sums.phi, plain().loss_sum(W_), (single() ? 1e-5 : 1e-12) * sums.phi);
+  EXPECT_LT(plain().infeasibility(U), 1e-12);
+  expect_near(W_U, plain().weights_of(U), 1e-12);
+  double c_u = 0.0;
+  for (std::int64_t i = 0; i < problem_.n; ++i) {
+    c_u -=
+        samples_.weight(i) * plain::dot(plain().margins(i), plain::dense(U[static_cast<std::size_t>(i)], problem_.m));
+  }
+  EXPECT_NEAR(sums.c_u, c_u, 1e-12 * c_u);
+  Vector W_again;
+  engine->weights_of(U, W_again);
+  expect_near(W_again, W_U, 1e-13);
+}
+
+TEST_P(EngineContract, TheNumberOfThreadsChangesNoBit) {
+  DualRows A(static_cast<std::size_t>(problem_.n)), U(A);
+  Vector first;
+  PassSums sums;
+  for (const int threads : {1, 2, 5}) {
+    const auto engine = make_cpu_engine(problem_, threads);
+    Vector W_U;
+    const PassSums now = engine->pass(W_, Direction::vertex, &A, &U, W_U);
+    if (threads == 1) {
+      first = W_U;
+      sums = now;
+    }
+    EXPECT_EQ(W_U, first);
+    EXPECT_EQ(now.phi, sums.phi);
+    EXPECT_EQ(now.c_u, sums.c_u);
+  }
+}
+
+std::vector<Setting> settings() {
+  std::vector<Setting> list;
+  for (const Storage storage : testing::all_storages) {
+    list.push_back({storage, {Family::usunier, {1.0}, 0.0}, 0.0, false, false});
+    list.push_back({storage, {Family::top_k, {0.5, 0.3, 0.2}, 0.0}, 1.5, true, false});
+    list.push_back({storage, {Family::usunier, {0.5, 0.3, 0.2}, 0.2}, 0.0, false, true});
+    list.push_back({storage, {Family::top_k, Vector(4, 0.25), 0.1}, 1.0, true, true});
+  }
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineContract, ::testing::ValuesIn(settings()));
+
+// Several panels and chunks, more columns than one strip.
+TEST(Engine, LargerShapesKeepTheBitsForAnyThreadCount) {
+  const Samples samples = testing::random_samples(3000, 300, 70, 1);
+  for (const Storage storage : {Storage::dense32, Storage::csr32}) {
+    const Dataset data = testing::dataset_of(samples, storage);
+    const Loss loss{Family::usunier, {0.5, 0.3, 0.2}, 0.0};
+    const Problem problem = testing::problem_of(data, loss, 0.001, 1.0);
+    Rng rng(2);
+    Vector W(static_cast<std::size_t>(problem.m * problem.D()));
+    for (double& w : W) w = 0.1 * rng.normal();
+    Vector one, three;
+    const PassSums a = make_cpu_engine(problem, 1)->pass(W, Direction::vertex, nullptr, nullptr, one);
+    const PassSums b = make_cpu_engine(problem, 3)->pass(W, Direction::vertex, nullptr, nullptr, three);
+    EXPECT_EQ(one, three);
+    EXPECT_EQ(a.phi, b.phi);
+    const PlainProblem plain(samples, loss, 0.001, 1.0);
+    EXPECT_NEAR(make_cpu_engine(problem, 2)->loss_sum(W), plain.loss_sum(W), 1e-10 * a.phi);
+  }
+}
+
+TEST(Engine, LeavesTheCallersBlasThreadsAlone) {
+  const Samples samples = testing::random_samples(20, 4, 3, 1);
+  const Dataset data = testing::dataset_of(samples, Storage::dense32);
+  const Problem problem = testing::problem_of(data, {}, 0.1);
+  const int before = openblas_get_num_threads();
+  openblas_set_num_threads(2);
+  Vector W(12, 0.5), W_U;
+  const auto engine = make_cpu_engine(problem, 2);
+  engine->pass(W, Direction::vertex, nullptr, nullptr, W_U);
+  engine->loss_sum(W);
+  EXPECT_EQ(openblas_get_num_threads(), 2);
+  openblas_set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace topwolf

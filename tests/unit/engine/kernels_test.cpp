@@ -1,0 +1,82 @@
+// Every copy of the kernels that this machine can run, against naive loops.
+
+#include <gtest/gtest.h>
+
+#include "core/rng.hpp"
+#include "engine/kernels.hpp"
+
+namespace topwolf {
+
+extern const Kernels kernels_baseline;
+#ifdef __x86_64__
+extern const Kernels kernels_avx2;
+extern const Kernels kernels_avx512;
+#endif
+
+namespace {
+
+std::vector<const Kernels*> runnable() {
+  std::vector<const Kernels*> list{&kernels_baseline};
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list.push_back(&kernels_avx2);
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) list.push_back(&kernels_avx512);
+#endif
+  return list;
+}
+
+template <class T, class Accumulate>
+void check_accumulate(Accumulate accumulate, std::int64_t cols) {
+  Rng rng(7);
+  const std::int64_t stride = cols + 3, rows = 9;
+  std::vector<T> X(static_cast<std::size_t>(rows * stride));
+  for (T& x : X) x = static_cast<T>(rng.normal());
+  const std::vector<std::int64_t> row{0, 3, 3, 8};
+  const std::vector<double> factor{0.5, -2.0, 1.25, 3.0};
+  std::vector<double> out(static_cast<std::size_t>(cols) + 1, 1.0), expected = out;
+  accumulate(X.data(), stride, row.data(), factor.data(), 4, cols, out.data());
+  for (std::size_t e = 0; e < row.size(); ++e) {
+    for (std::int64_t c = 0; c < cols; ++c) {
+      expected[static_cast<std::size_t>(c)] +=
+          factor[e] * static_cast<double>(X[static_cast<std::size_t>(row[e] * stride + c)]);
+    }
+  }
+  for (std::size_t c = 0; c < out.size(); ++c) EXPECT_NEAR(out[c], expected[c], 1e-13);
+}
+
+template <class T, class R, class Scores>
+void check_scores(Scores scores, std::int64_t m) {
+  Rng rng(8);
+  const std::int64_t d = 20, pitch = (m + 7) / 8 * 8;
+  std::vector<R> V(static_cast<std::size_t>(d * pitch));
+  for (R& v : V) v = static_cast<R>(rng.normal());
+  const std::vector<std::int32_t> column{0, 5, 19};
+  const std::vector<T> value{T(1.5), T(-0.25), T(2)};
+  std::vector<R> s(static_cast<std::size_t>(m) + 1, R(77));
+  scores(value.data(), column.data(), 3, V.data(), pitch, m, s.data());
+  for (std::int64_t j = 0; j < m; ++j) {
+    double expected = 0.0;
+    for (std::size_t e = 0; e < 3; ++e) {
+      expected +=
+          static_cast<double>(value[e]) * static_cast<double>(V[static_cast<std::size_t>(column[e] * pitch + j)]);
+    }
+    EXPECT_NEAR(static_cast<double>(s[static_cast<std::size_t>(j)]), expected, sizeof(R) == 4 ? 1e-5 : 1e-13);
+  }
+  EXPECT_EQ(s.back(), R(77)) << "wrote beyond m";
+}
+
+TEST(Kernels, AgreeWithNaiveLoops) {
+  for (const Kernels* set : runnable()) {
+    SCOPED_TRACE(set->name);
+    for (const std::int64_t size : {1, 7, 8, 20, 32, 33, 63, 64, 65, 130, 200}) {
+      SCOPED_TRACE(size);
+      check_accumulate<float>(set->accumulate_f32, size);
+      check_accumulate<double>(set->accumulate_f64, size);
+      check_scores<float, float>(set->sparse_scores_f32, size);
+      check_scores<float, double>(set->sparse_scores_f32_f64, size);
+      check_scores<double, double>(set->sparse_scores_f64, size);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace topwolf
