@@ -1,0 +1,208 @@
+#include "solve/batch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/threads.hpp"
+#include "engine/row_lengths.hpp"
+#include "solve/objective.hpp"
+
+namespace topwolf {
+namespace {
+
+constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
+
+// Sums over a long vector in fixed pieces, so that the result does not depend on the number of threads.
+template <class Body>
+double sum_in_pieces(std::int64_t size, int threads, const Body& body) {
+  constexpr std::int64_t piece = 1 << 15;
+  std::vector<double> parts(static_cast<std::size_t>((size + piece - 1) / piece));
+  parallel_for(static_cast<std::int64_t>(parts.size()), threads, [&](std::int64_t p) {
+    parts[static_cast<std::size_t>(p)] = body(p * piece, std::min(size, (p + 1) * piece));
+  });
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+class BatchSolver final : public Solver {
+ public:
+  BatchSolver(const Problem& problem, Engine& engine, const BatchOptions& options)
+      : problem_(problem), engine_(engine), options_(options) {
+    W_.assign(static_cast<std::size_t>(problem.m * problem.D()), 0.0);
+    best_W_ = W_;
+    if (holds_dual()) {
+      A_.resize(static_cast<std::size_t>(problem.n));
+      U_.resize(static_cast<std::size_t>(problem.n));
+    }
+    length_bound_ = length_bound();
+  }
+
+  Pass step() override {
+    ++t_;
+    DualRows* U = holds_dual() ? &U_ : nullptr;
+    const PassSums sums = engine_.pass(W_, options_.direction, holds_dual() ? &A_ : nullptr, U, W_U_);
+    if (problem_.loss.smoothing > 0.0) c_alpha_ = sums.c_alpha;  // from A itself, so that it never drifts
+    const Pass seen{primal_value(problem_, W_norm2_, sums.phi),
+                    dual_value(problem_, W_norm2_, drift_, c_alpha_, sums.alpha_norm2), gamma(sums)};
+    remember(seen);
+    move(seen.gamma, sums);
+    return seen;
+  }
+
+  Certificate certify() override {
+    engine_.round_weights(best_W_);
+    best_primal_ = primal(best_W_);
+    std::vector<double> last = W_;
+    engine_.round_weights(last);
+    const double last_primal = primal(last);
+    if (last_primal < best_primal_) {
+      best_primal_ = last_primal;
+      best_W_ = std::move(last);
+    }
+    const double dual_now = holds_dual() ? dual_of_held() : dual_value(problem_, W_norm2_, drift_, c_alpha_, 0.0);
+    best_dual_ = std::max(best_dual_, dual_now);
+    // Whoever asked for A must be able to check the claim with it.
+    return {best_primal_, options_.keep_dual ? dual_now : best_dual_};
+  }
+
+  const std::vector<double>& weights() const override { return best_W_; }
+  const DualRows& dual() const override { return A_; }
+
+ private:
+  bool holds_dual() const { return options_.keep_dual || problem_.loss.smoothing > 0.0; }
+
+  double gamma(const PassSums& sums) const {
+    switch (options_.rule) {
+      case StepRule::standard:
+        return 2.0 / static_cast<double>(t_ + 1);
+      case StepRule::harmonic:
+        return 1.0 / static_cast<double>(t_);
+      case StepRule::line_search:
+        break;
+    }
+    const double smoothing = problem_.loss.smoothing;
+    const double lambda_N = problem_.lambda * problem_.N;
+    // F2: without smoothing the slope is N (P - D), because sum omega <alpha, s> = lambda N ||W||^2.
+    const double slope = smoothing > 0.0 ? sums.slope : sums.phi - c_alpha_ + lambda_N * W_norm2_;
+    const double curvature = lambda_N * distance2() + smoothing * sums.distance2;
+    if (!(slope > 0.0)) return 0.0;
+    return curvature > 0.0 ? std::min(1.0, slope / curvature) : 1.0;
+  }
+
+  double distance2() const {
+    return sum_in_pieces(static_cast<std::int64_t>(W_.size()), options_.threads,
+                         [&](std::int64_t from, std::int64_t to) {
+                           double sum = 0.0;
+                           for (auto p = static_cast<std::size_t>(from); p < static_cast<std::size_t>(to); ++p) {
+                             sum += (W_U_[p] - W_[p]) * (W_U_[p] - W_[p]);
+                           }
+                           return sum;
+                         });
+  }
+
+  void remember(const Pass& seen) {
+    if (t_ == 1) radius_ = std::sqrt(seen.primal / problem_.lambda);
+    best_dual_ = std::max(best_dual_, seen.dual);
+    if (t_ > 1 && !(seen.primal < best_primal_)) return;
+    best_primal_ = seen.primal;
+    best_W_ = W_;
+  }
+
+  void move(double gamma, const PassSums& sums) {
+    const double keep = 1.0 - gamma;
+    W_norm2_ = combine(keep, gamma);
+    c_alpha_ = keep * c_alpha_ + gamma * sums.c_u;
+    drift_ = keep * drift_ + gamma * sum_error() + 4.0 * unit_roundoff * length_bound_;
+    double shrink = 1.0;
+    if (options_.ball && W_norm2_ > radius_ * radius_) {
+      shrink = radius_ / std::sqrt(W_norm2_);
+      W_norm2_ = combine(shrink, 0.0);
+      c_alpha_ *= shrink;
+    }
+    if (holds_dual()) move_dual(shrink * gamma, shrink * keep);
+  }
+
+  // W <- p W + q W(U); returns the new ||W||^2.
+  double combine(double p, double q) {
+    return sum_in_pieces(static_cast<std::int64_t>(W_.size()), options_.threads,
+                         [&](std::int64_t from, std::int64_t to) {
+                           double sum = 0.0;
+                           for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
+                             W_[at] = p * W_[at] + (q != 0.0 ? q * W_U_[at] : 0.0);
+                             sum += W_[at] * W_[at];
+                           }
+                           return sum;
+                         });
+  }
+
+  void move_dual(double p, double q) {
+    constexpr std::int64_t piece = 256;
+    parallel_for((problem_.n + piece - 1) / piece, options_.threads, [&](std::int64_t part) {
+      SparseRow mixed;
+      const std::int64_t end = std::min(problem_.n, (part + 1) * piece);
+      for (auto i = static_cast<std::size_t>(part * piece); i < static_cast<std::size_t>(end); ++i) {
+        mix(p, U_[i], q, A_[i], mixed);
+        A_[i].assign(mixed.begin(), mixed.end());
+      }
+    });
+  }
+
+  double primal(const std::vector<double>& W) {
+    const double norm2 = std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
+    return primal_value(problem_, norm2, engine_.loss_sum(W));
+  }
+
+  // D(A) from A alone: W(A) anew.
+  double dual_of_held() {
+    std::vector<double> W;
+    engine_.weights_of(A_, W);
+    double c_alpha = 0.0, alpha_norm2 = 0.0;
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      const SparseRow& alpha = A_[static_cast<std::size_t>(i)];
+      c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
+      alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
+    }
+    const double norm2 = std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
+    return dual_value(problem_, norm2, sum_error(), c_alpha, alpha_norm2);
+  }
+
+  // ||W(A)|| is at most this for any feasible A, because ||alpha|| <= 2 sum(rho).
+  double length_bound() const {
+    const auto lengths2 = squared_lengths(problem_.X, problem_.bias, options_.threads);
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      sum += problem_.weight(i) * std::sqrt(lengths2[static_cast<std::size_t>(i)]);
+    }
+    const double rho_sum = std::accumulate(problem_.loss.rho.begin(), problem_.loss.rho.end(), 0.0);
+    return 2.0 * rho_sum * sum / (problem_.lambda * problem_.N);
+  }
+
+  // Bound on the rounding of one sum over the rows, W(U) or W(A).
+  double sum_error() const { return static_cast<double>(problem_.n + 2) * unit_roundoff * length_bound_; }
+
+  const Problem& problem_;
+  Engine& engine_;
+  const BatchOptions options_;
+
+  std::int64_t t_ = 0;
+  std::vector<double> W_;    // within drift_ of W(A)
+  std::vector<double> W_U_;  // W(U)
+  double W_norm2_ = 0.0;
+  double c_alpha_ = 0.0;  // sum omega <c, alpha>
+  double drift_ = 0.0;
+  double radius_ = 0.0;  // of PG's ball
+  double length_bound_ = 0.0;
+  DualRows A_, U_;  // only where holds_dual()
+  std::vector<double> best_W_;
+  double best_primal_ = 0.0;
+  double best_dual_ = 0.0;  // D(0) >= 0 for margins >= 0
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_batch_solver(const Problem& problem, Engine& engine, const BatchOptions& options) {
+  return std::make_unique<BatchSolver>(problem, engine, options);
+}
+
+}  // namespace topwolf

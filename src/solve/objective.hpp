@@ -1,0 +1,22 @@
+// The only place where the primal, the dual and the gap are written (docs/maths.md, P1, D1).
+#pragma once
+
+#include <cmath>
+
+#include "engine/problem.hpp"
+
+namespace topwolf {
+
+// P1. P(W), from ||W||^2 and the sum of omega_i Phi_i.
+inline double primal_value(const Problem& problem, double W_norm2, double phi_sum) {
+  return 0.5 * problem.lambda * W_norm2 + phi_sum / problem.N;
+}
+
+// D1. A lower bound on D(A): `W` is known to lie within `drift` of W(A).
+inline double dual_value(const Problem& problem, double W_norm2, double drift, double c_alpha, double alpha_norm2) {
+  const double length = std::sqrt(W_norm2) + drift;
+  const double smoothing = problem.loss.smoothing;
+  return -0.5 * problem.lambda * length * length + (c_alpha - 0.5 * smoothing * alpha_norm2) / problem.N;
+}
+
+}  // namespace topwolf

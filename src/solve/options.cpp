@@ -1,0 +1,46 @@
+// Names and checks of the training options.
+
+#include "topwolf/options.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "core/fail.hpp"
+
+namespace topwolf {
+namespace {
+
+void check_positive(const char* name, double value) {
+  if (!std::isfinite(value) || value <= 0.0) {
+    fail(ErrorKind::option, "{} is {}, but it must be finite and above 0.", name, value);
+  }
+}
+
+void check_not_negative(const char* name, double value) {
+  if (!std::isfinite(value) || value < 0.0) {
+    fail(ErrorKind::option, "{} is {}, but it must be finite and at least 0.", name, value);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(SolverName name) {
+  constexpr std::array<std::string_view, 4> names{"auto", "lsfw", "stdfw", "pg"};
+  return names[static_cast<std::size_t>(name)];
+}
+
+void check(const TrainOptions& options) {
+  check_positive("C", options.C);
+  if (options.lambda) check_positive("lambda", *options.lambda);
+  if (options.tolerance) check_not_negative("tolerance", *options.tolerance);
+  if (options.absolute_gap) check_not_negative("absolute gap", *options.absolute_gap);
+  if (options.time_limit_s) check_positive("time limit", *options.time_limit_s);
+  check_not_negative("bias", options.bias);
+  check_not_negative("smoothing", options.loss.smoothing);
+  if (options.max_iterations < 1) {
+    fail(ErrorKind::option, "max iterations is {}, but it must be at least 1.", options.max_iterations);
+  }
+  if (options.threads < 0) fail(ErrorKind::option, "threads is {}, but it must be at least 0.", options.threads);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,29 @@
+// A solver is state, a step and a certificate. It owns no clock, prints nothing and does not decide when to stop.
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "topwolf/result.hpp"
+
+namespace topwolf {
+
+// What one step saw before it moved, in the precision of the pass.
+struct Pass {
+  double primal;
+  double dual;
+  double gamma;  // 0: there is nowhere to go
+};
+
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual Pass step() = 0;
+  // In double, at the point that weights() returns from then on.
+  virtual Certificate certify() = 0;
+  virtual const std::vector<double>& weights() const = 0;  // (m x D)
+  // A whose dual value the certificate names; empty unless asked to keep it.
+  virtual const DualRows& dual() const = 0;
+};
+
+}  // namespace topwolf

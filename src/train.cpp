@@ -1,0 +1,161 @@
+// The pipeline on one page: options and data become a problem, the driver runs a solver on it, and what it certified
+// becomes a model. A newcomer starts here.
+
+#include "topwolf/train.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "core/clock.hpp"
+#include "core/fail.hpp"
+#include "core/threads.hpp"
+#include "data/fingerprint.hpp"
+#include "engine/row_lengths.hpp"
+#include "solve/batch.hpp"
+#include "solve/driver.hpp"
+#include "topwolf/version.hpp"
+
+namespace topwolf {
+namespace {
+
+void check_data(const Dataset& data) {
+  const std::int64_t n = data.X.rows(), m = data.classes.size();
+  if (n == 0) fail(ErrorKind::data, "there are no rows to train on.");
+  if (static_cast<std::int64_t>(data.y.size()) != n) {
+    fail(ErrorKind::data, "there are {} labels for {} rows.", data.y.size(), n);
+  }
+  for (std::int32_t label : data.y) {
+    if (label < 0 || label >= m) fail(ErrorKind::data, "a class number is {}, outside 0 .. {}.", label, m - 1);
+  }
+  if (data.weights.empty()) return;
+  if (static_cast<std::int64_t>(data.weights.size()) != n) {
+    fail(ErrorKind::data, "there are {} weights for {} rows.", data.weights.size(), n);
+  }
+  for (double weight : data.weights) {
+    if (!std::isfinite(weight) || weight < 0.0) {
+      fail(ErrorKind::data, "an example weight is {}, but weights must be finite and at least 0.", weight);
+    }
+  }
+  if (weight_sum(data) <= 0.0) fail(ErrorKind::data, "all example weights are 0.");
+}
+
+Problem make_problem(const Dataset& data, const TrainOptions& options) {
+  Problem problem;
+  problem.X = data.X.view();
+  problem.y = data.y;
+  problem.omega = data.weights;
+  problem.n = data.X.rows();
+  problem.d = data.X.cols();
+  problem.m = data.classes.size();
+  problem.N = weight_sum(data);
+  problem.bias = options.bias;
+  problem.lambda = options.lambda ? *options.lambda : 1.0 / (options.C * problem.N);
+  problem.loss = resolve_loss(options.loss, problem.m);
+  problem.cost = options.loss.cost_matrix.empty() ? nullptr : options.loss.cost_matrix.data();
+  return problem;
+}
+
+BatchOptions batch_options(SolverName name) {
+  switch (name) {
+    case SolverName::stdfw:
+      return stdfw_options;
+    case SolverName::pg:
+      return pg_options;
+    case SolverName::automatic:
+    case SolverName::lsfw:
+      break;
+  }
+  return lsfw_options;
+}
+
+StopRule stop_rule(const TrainOptions& options) {
+  StopRule rule;
+  rule.tolerance = options.tolerance;
+  if (!options.tolerance && !options.absolute_gap) rule.tolerance = default_tolerance;
+  rule.absolute_gap = options.absolute_gap;
+  rule.max_iterations = options.max_iterations;
+  rule.time_limit_s = options.time_limit_s;
+  return rule;
+}
+
+// The loss with k and rho as they were used.
+LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
+  LossSpec spec = asked;
+  if (spec.name == LossName::top_k || spec.name == LossName::usunier) spec.k = loss.K();
+  if (spec.name == LossName::weighted_top_k || spec.name == LossName::weighted_usunier) spec.rho = loss.rho;
+  return spec;
+}
+
+SparseRows to_sparse_rows(const DualRows& A) {
+  SparseRows out;
+  for (const SparseRow& row : A) {
+    for (const auto& [column, value] : row) {
+      out.column.push_back(column);
+      out.values.push_back(value);
+    }
+    out.row_begin.push_back(static_cast<std::int64_t>(out.column.size()));
+  }
+  return out;
+}
+
+Model make_model(const Dataset& data, const TrainOptions& options, const Problem& problem, const Solver& solver,
+                 const RunResult& run) {
+  Model model;
+  model.d = problem.d;
+  model.bias = problem.bias;
+  model.W = solver.weights();
+  model.precision = data.X.precision();
+  model.classes = data.classes;
+  model.index_base = data.index_base;
+  model.loss = resolved_spec(options.loss, problem.loss);
+  model.lambda = problem.lambda;
+  model.weight_sum = problem.N;
+  model.solver = to_string(options.solver == SolverName::automatic ? SolverName::lsfw : options.solver);
+  model.certified = true;
+  model.status = run.status;
+  model.certificate = run.certificate;
+  model.iterations = run.iterations;
+  model.version = TOPWOLF_VERSION;
+  model.data_hash = fingerprint(data);
+  return model;
+}
+
+}  // namespace
+
+std::string conditioning_warning(const Dataset& data, const TrainOptions& options) {
+  // Unit rows at C = 1 have 1; raw 16 x 16 pixels at C = 1, where LIBLINEAR makes 1,600 passes, have about 100.
+  constexpr double slow = 50.0;
+  const auto lengths2 = squared_lengths(data.X.view(), options.bias, resolve_threads(options.threads));
+  if (lengths2.empty()) return {};
+  const double mean = std::accumulate(lengths2.begin(), lengths2.end(), 0.0) / static_cast<double>(lengths2.size());
+  const double C = options.lambda ? 1.0 / (*options.lambda * weight_sum(data)) : options.C;
+  if (!(C * mean > slow)) return {};
+  return fmt::format(
+      "C times the mean squared row length is {:.3g}; above about {} convergence is slow: use --normalize unit, or a "
+      "smaller C.",
+      C * mean, slow);
+}
+
+TrainResult train(const Dataset& data, const TrainOptions& options, const Observer& observer) {
+  const Stopwatch clock;
+  check(options);
+  check_data(data);
+  const Problem problem = make_problem(data, options);
+  const int threads = resolve_threads(options.threads);
+  const auto engine = make_cpu_engine(problem, threads);
+  BatchOptions batch = batch_options(options.solver);
+  batch.keep_dual = options.keep_dual;
+  batch.threads = threads;
+  const auto solver = make_batch_solver(problem, *engine, batch);
+  const RunResult result = run(*solver, stop_rule(options), clock, observer);
+
+  TrainResult out;
+  out.seconds = clock.seconds();
+  out.model = make_model(data, options, problem, *solver, result);
+  out.loss = problem.loss;
+  out.C = 1.0 / (problem.lambda * problem.N);
+  if (options.keep_dual) out.dual = to_sparse_rows(solver->dual());
+  return out;
+}
+
+}  // namespace topwolf

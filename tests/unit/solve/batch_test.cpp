@@ -1,0 +1,239 @@
+// LSFW, StdFW and PG: golden optima, certificates recomputed naively for every solver, loss and storage, and the
+// places where theory says that two methods are one.
+
+#include <gtest/gtest.h>
+
+#include "core/clock.hpp"
+#include "solve/batch.hpp"
+#include "solve/driver.hpp"
+#include "support/plain_problem.hpp"
+
+namespace topwolf {
+namespace {
+
+using plain::Vector;
+using testing::golden;
+using testing::PlainProblem;
+using testing::Samples;
+using testing::Storage;
+
+// `steps` iterations; the points visited and their primal values.
+struct Trajectory {
+  std::vector<Pass> passes;
+  Certificate certificate;
+  Vector W;
+  DualRows A;
+};
+
+Trajectory iterate(const Problem& problem, BatchOptions options, int steps) {
+  const auto engine = make_cpu_engine(problem, options.threads);
+  const auto solver = make_batch_solver(problem, *engine, options);
+  Trajectory out;
+  for (int t = 0; t < steps; ++t) out.passes.push_back(solver->step());
+  out.certificate = solver->certify();
+  out.W = solver->weights();
+  out.A = solver->dual();
+  return out;
+}
+
+TEST(Lsfw, ReachesEveryGoldenOptimum) {
+  const Vector cost = testing::golden_costs();
+  int checked = 0;
+  for (const auto& entry : golden().at("optimum")) {
+    SCOPED_TRACE(entry.dump());
+    const Samples samples = testing::golden_samples(entry.at("weighted").get<bool>());
+    const Dataset data = testing::dataset_of(samples, Storage::dense64);
+    const Loss loss = resolve_loss(testing::spec_of(entry, golden().at("problem")), samples.m);
+    const bool costs = entry.at("cost_sensitive").get<bool>();
+    const Problem problem =
+        testing::problem_of(data, loss, entry.at("lam").get<double>(), 0.0, costs ? &cost : nullptr);
+    const auto engine = make_cpu_engine(problem, 1);
+    const auto solver = make_batch_solver(problem, *engine, lsfw_options);
+    const RunResult result = run(*solver, {.absolute_gap = 1e-4, .max_iterations = 2000000}, Stopwatch(), {});
+    const double optimum = entry.at("objective").get<double>();
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_NEAR(result.certificate.primal, optimum, 1e-4);
+    EXPECT_GE(result.certificate.primal, optimum - 1e-9);
+    EXPECT_LE(result.certificate.dual, optimum + 1e-9);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 60);
+}
+
+struct Setting {
+  const char* solver;
+  BatchOptions options;
+  Loss loss;
+  Storage storage;
+};
+
+class BatchContract : public ::testing::TestWithParam<Setting> {};
+
+// Never optimistic: P is that of the returned W, D that of the returned A, and A is feasible.
+TEST_P(BatchContract, CertificateIsThatOfTheReturnedPoint) {
+  const Setting& setting = GetParam();
+  Samples samples = testing::random_samples(57, 11, 6, 9);
+  for (std::int64_t i = 0; i < samples.n; ++i) samples.omega.push_back(i % 4 == 0 ? 2.0 : 0.75);
+  const Dataset data = testing::dataset_of(samples, setting.storage);
+  const double lambda = 0.03, bias = 0.5;
+  const Problem problem = testing::problem_of(data, setting.loss, lambda, bias);
+  const PlainProblem plain(samples, setting.loss, lambda, bias);
+  BatchOptions options = setting.options;
+  options.keep_dual = true;
+  options.threads = 2;
+  for (const int steps : {1, 2, 7, 40}) {
+    const Trajectory run = iterate(problem, options, steps);
+    const double primal = plain.primal(run.W), dual = plain.dual(run.A);
+    EXPECT_NEAR(run.certificate.primal, primal, 1e-12 * primal);
+    EXPECT_LE(run.certificate.dual, dual + 1e-12 * primal);
+    EXPECT_NEAR(run.certificate.dual, dual, 1e-9 * primal);
+    EXPECT_LT(plain.infeasibility(run.A), 1e-12);
+    EXPECT_LE(dual, primal + 1e-12 * primal);
+    EXPECT_LT(run.certificate.primal, plain.primal(Vector(run.W.size(), 0.0)) + 1e-12);
+
+    // Without A the claim is the best dual seen; it must not beat what holding A shows to be possible at that point.
+    options.keep_dual = false;
+    const Trajectory light = iterate(problem, options, steps);
+    options.keep_dual = true;
+    EXPECT_EQ(light.W, run.W);
+    EXPECT_GE(light.certificate.dual, run.certificate.dual - 1e-9 * primal);
+    EXPECT_LE(light.certificate.dual, light.certificate.primal);
+  }
+}
+
+std::vector<Setting> settings() {
+  const std::pair<const char*, BatchOptions> solvers[] = {
+      {"lsfw", lsfw_options}, {"stdfw", stdfw_options}, {"pg", pg_options}};
+  const Loss losses[] = {{Family::usunier, {1.0}, 0.0},
+                         {Family::top_k, Vector(3, 1.0 / 3), 0.0},
+                         {Family::usunier, Vector(3, 1.0 / 3), 0.0},
+                         {Family::top_k, {0.5, 0.3, 0.2}, 0.0},
+                         {Family::usunier, {0.5, 0.3, 0.2}, 0.0}};
+  std::vector<Setting> list;
+  for (const auto& [name, options] : solvers) {
+    for (Loss loss : losses) {
+      for (const double smoothing : {0.0, 0.1}) {
+        loss.smoothing = smoothing;
+        for (const Storage storage : testing::all_storages) list.push_back({name, options, loss, storage});
+      }
+    }
+  }
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BatchContract, ::testing::ValuesIn(settings()));
+
+class BatchEquivalence : public ::testing::Test {
+ protected:
+  Samples samples_ = testing::random_samples(80, 9, 5, 21);
+  Dataset data_ = testing::dataset_of(samples_, Storage::dense64);
+  Problem problem(const Loss& loss) const { return testing::problem_of(data_, loss, 0.05); }
+};
+
+void expect_same_path(const Trajectory& a, const Trajectory& b, double tolerance) {
+  ASSERT_EQ(a.passes.size(), b.passes.size());
+  for (std::size_t t = 0; t < a.passes.size(); ++t) {
+    EXPECT_NEAR(a.passes[t].primal, b.passes[t].primal, tolerance) << "pass " << t + 1;
+    EXPECT_NEAR(a.passes[t].dual, b.passes[t].dual, tolerance) << "pass " << t + 1;
+  }
+}
+
+TEST_F(BatchEquivalence, PgWithoutItsBallIsFrankWolfeWithHarmonicSteps) {
+  const Problem p = problem({Family::usunier, {0.5, 0.3, 0.2}, 0.0});
+  BatchOptions pg = pg_options;
+  pg.ball = false;
+  const BatchOptions fw{.rule = StepRule::harmonic};
+  const Trajectory a = iterate(p, pg, 50), b = iterate(p, fw, 50);
+  EXPECT_EQ(a.W, b.W) << "to the last digit";
+  expect_same_path(a, b, 0.0);
+}
+
+TEST_F(BatchEquivalence, MaxHingeIsTop1IsUsunier1) {
+  const Trajectory top1 = iterate(problem({Family::top_k, {1.0}, 0.0}), lsfw_options, 40);
+  const Trajectory usunier1 = iterate(problem({Family::usunier, {1.0}, 0.0}), lsfw_options, 40);
+  EXPECT_EQ(top1.W, usunier1.W);
+  expect_same_path(top1, usunier1, 0.0);
+}
+
+TEST_F(BatchEquivalence, DenseIsSparse) {
+  const Dataset csr = testing::dataset_of(samples_, Storage::csr64);
+  const Loss loss{Family::top_k, {0.5, 0.3, 0.2}, 0.0};
+  const Trajectory a = iterate(problem(loss), lsfw_options, 30);
+  const Trajectory b = iterate(testing::problem_of(csr, loss, 0.05), lsfw_options, 30);
+  expect_same_path(a, b, 1e-11);
+}
+
+TEST_F(BatchEquivalence, SmoothingFadesAway) {
+  Loss loss{Family::usunier, {0.5, 0.3, 0.2}, 0.0};
+  const auto best = [&](double smoothing) {
+    loss.smoothing = smoothing;
+    return iterate(problem(loss), lsfw_options, 800).certificate;
+  };
+  const Certificate plain = best(0.0), tiny = best(1e-7), large = best(0.5);
+  EXPECT_NEAR(tiny.primal, plain.primal, 2e-3 * plain.primal);
+  EXPECT_LT(large.primal, plain.primal - 1e-2);
+}
+
+TEST_F(BatchEquivalence, ARepeatedRowIsARowOfWeightTwo) {
+  Samples repeated = samples_, weighted = samples_;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    repeated.y.push_back(samples_.y[static_cast<std::size_t>(i)]);
+    repeated.X.insert(repeated.X.end(), samples_.X.begin() + i * samples_.d, samples_.X.begin() + (i + 1) * samples_.d);
+    ++repeated.n;
+  }
+  for (std::int64_t i = 0; i < weighted.n; ++i) weighted.omega.push_back(i < 10 ? 2.0 : 1.0);
+  const Dataset a = testing::dataset_of(repeated, Storage::dense64),
+                b = testing::dataset_of(weighted, Storage::dense64);
+  for (const double smoothing : {0.0, 0.1}) {
+    const Loss loss{Family::top_k, {0.5, 0.3, 0.2}, smoothing};
+    expect_same_path(iterate(testing::problem_of(a, loss, 0.05), lsfw_options, 30),
+                     iterate(testing::problem_of(b, loss, 0.05), lsfw_options, 30), 1e-10);
+  }
+}
+
+TEST_F(BatchEquivalence, ARowOfWeightZeroIsAbsent) {
+  Samples without = samples_, weighted = samples_;
+  without.n -= 10;
+  without.y.resize(static_cast<std::size_t>(without.n));
+  without.X.resize(static_cast<std::size_t>(without.n * without.d));
+  for (std::int64_t i = 0; i < weighted.n; ++i) weighted.omega.push_back(i < without.n ? 1.0 : 0.0);
+  const Dataset a = testing::dataset_of(without, Storage::dense64), b = testing::dataset_of(weighted, Storage::dense64);
+  const Loss loss{Family::usunier, {1.0}, 0.0};
+  expect_same_path(iterate(testing::problem_of(a, loss, 0.05), lsfw_options, 30),
+                   iterate(testing::problem_of(b, loss, 0.05), lsfw_options, 30), 1e-10);
+}
+
+TEST_F(BatchEquivalence, TheNumberOfThreadsChangesNoBit) {
+  for (const double smoothing : {0.0, 0.1}) {
+    const Problem p = problem({Family::usunier, {0.5, 0.3, 0.2}, smoothing});
+    BatchOptions options = lsfw_options;
+    const Trajectory one = iterate(p, options, 20);
+    options.threads = 3;
+    const Trajectory three = iterate(p, options, 20);
+    EXPECT_EQ(one.W, three.W);
+    EXPECT_EQ(one.certificate.primal, three.certificate.primal);
+    EXPECT_EQ(one.certificate.dual, three.certificate.dual);
+  }
+}
+
+TEST_F(BatchEquivalence, LineSearchNeverLowersTheDual) {
+  for (const double smoothing : {0.0, 0.2}) {
+    const Trajectory run = iterate(problem({Family::top_k, {0.5, 0.3, 0.2}, smoothing}), lsfw_options, 200);
+    for (std::size_t t = 1; t < run.passes.size(); ++t) {
+      EXPECT_GE(run.passes[t].dual, run.passes[t - 1].dual - 1e-13) << "pass " << t;
+    }
+  }
+}
+
+TEST_F(BatchEquivalence, PgStaysInItsBall) {
+  const Problem p = problem({Family::usunier, {1.0}, 0.0});
+  BatchOptions options = pg_options;
+  const double radius = std::sqrt(1.0 / p.lambda);  // P(0) = 1
+  for (int steps = 1; steps < 10; ++steps) {
+    const Trajectory run = iterate(p, options, steps);
+    EXPECT_LE(std::sqrt(plain::dot(run.W, run.W)), radius * (1.0 + 1e-12));
+  }
+}
+
+}  // namespace
+}  // namespace topwolf

@@ -1,0 +1,107 @@
+// The driver's decisions, with a solver that does as it is told.
+
+#include <gtest/gtest.h>
+
+#include "solve/driver.hpp"
+
+namespace topwolf {
+namespace {
+
+// Halves its gap at every step; what it certifies is its estimate plus a surplus.
+class Halving final : public Solver {
+ public:
+  explicit Halving(double surplus = 0.0, double step = 0.5) : surplus_(surplus), step_(step) {}
+  Pass step() override {
+    gap_ *= 0.5;
+    return {1.0 + gap_, 1.0, step_};
+  }
+  Certificate certify() override {
+    ++certified_;
+    return {1.0 + gap_ + surplus_, 1.0};
+  }
+  const std::vector<double>& weights() const override { return none_; }
+  const DualRows& dual() const override { return rows_; }
+  int certified() const { return certified_; }
+
+ private:
+  double gap_ = 1.0, surplus_, step_;
+  int certified_ = 0;
+  std::vector<double> none_;
+  DualRows rows_;
+};
+
+RunResult go(Solver& solver, const StopRule& rule, const std::function<bool(const IterationRecord&)>& observer = {}) {
+  return run(solver, rule, Stopwatch(), observer);
+}
+
+TEST(Driver, ConvergesOnARelativeGap) {
+  Halving solver;
+  const RunResult result = go(solver, {.tolerance = 1e-3, .max_iterations = 100});
+  EXPECT_EQ(result.status, Status::converged);
+  EXPECT_EQ(result.iterations, 10);
+  EXPECT_LE(result.certificate.relative_gap(), 1e-3);
+  EXPECT_EQ(solver.certified(), 1);
+}
+
+TEST(Driver, ConvergesOnAnAbsoluteGapAlone) {
+  Halving solver;
+  const RunResult result = go(solver, {.absolute_gap = 0.26, .max_iterations = 100});
+  EXPECT_EQ(result.status, Status::converged);
+  EXPECT_EQ(result.iterations, 2);
+}
+
+TEST(Driver, StopsAtTheIterationLimitAndCertifiesAllTheSame) {
+  Halving solver;
+  const RunResult result = go(solver, {.tolerance = 1e-9, .max_iterations = 3});
+  EXPECT_EQ(result.status, Status::iteration_limit);
+  EXPECT_EQ(result.iterations, 3);
+  EXPECT_DOUBLE_EQ(result.certificate.gap(), 0.125);
+}
+
+TEST(Driver, StopsAtTheTimeLimit) {
+  Halving solver;
+  const RunResult result = go(solver, {.tolerance = 0.0, .max_iterations = 100, .time_limit_s = 1e-12});
+  EXPECT_EQ(result.status, Status::time_limit);
+  EXPECT_EQ(result.iterations, 1);
+}
+
+TEST(Driver, StopsWhenTheObserverSaysSo) {
+  Halving solver;
+  const RunResult result = go(solver, {.tolerance = 1e-9, .max_iterations = 100},
+                              [](const IterationRecord& record) { return record.iteration < 4; });
+  EXPECT_EQ(result.status, Status::interrupted);
+  EXPECT_EQ(result.iterations, 4);
+}
+
+TEST(Driver, ClaimsNothingThatTheCertificateDoesNotSupport) {
+  Halving solver(0.01);
+  const RunResult result = go(solver, {.tolerance = 1e-3, .max_iterations = 60});
+  EXPECT_NE(result.status, Status::converged);
+  EXPECT_GT(result.certificate.gap(), 0.009);
+  EXPECT_LT(solver.certified(), 25) << "a refused certificate must not be asked for again at every step";
+}
+
+TEST(Driver, StallsWhenThereIsNowhereToGo) {
+  Halving solver(0.5, 0.0);
+  const RunResult result = go(solver, {.tolerance = 1e-3, .max_iterations = 60});
+  EXPECT_EQ(result.status, Status::stalled);
+  EXPECT_EQ(result.iterations, 1);
+}
+
+TEST(Driver, RecordsTheBestSoFarAndTheIterate) {
+  Halving solver;
+  std::vector<IterationRecord> records;
+  go(solver, {.tolerance = 1e-9, .max_iterations = 5}, [&](const IterationRecord& record) {
+    records.push_back(record);
+    return true;
+  });
+  ASSERT_EQ(records.size(), 5u);
+  for (std::size_t t = 0; t < records.size(); ++t) {
+    EXPECT_EQ(records[t].iteration, static_cast<std::int64_t>(t + 1));
+    EXPECT_DOUBLE_EQ(records[t].primal, records[t].iterate_primal);
+    EXPECT_DOUBLE_EQ(records[t].relative_gap, (records[t].primal - 1.0) / records[t].primal);
+  }
+}
+
+}  // namespace
+}  // namespace topwolf
