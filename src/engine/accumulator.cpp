@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/threads.hpp"
-#include "engine/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace topwolf {
 namespace {

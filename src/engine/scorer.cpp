@@ -6,7 +6,7 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "engine/blas.hpp"
-#include "engine/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace topwolf {
 namespace {

@@ -6,14 +6,16 @@
 // beta_j = mean(rho) + (b_j - mean(b)), in which the large parts never meet.
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "loss/row.hpp"
+#include "loss/select.hpp"
 
 namespace topwolf {
 namespace {
 
 using Ranked = RowScratch::Ranked;
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 bool larger(const Ranked& a, const Ranked& b) {
   return a.key > b.key || (a.key == b.key && a.column < b.column);
@@ -99,16 +101,26 @@ void finish(std::int64_t y, double beta_sum, SparseRow& alpha) {
   std::sort(alpha.begin(), alpha.end(), [](const Entry& p, const Entry& q) { return p.column < q.column; });
 }
 
+// The b_j that can matter, sorted. With L the K-th largest b, every pool has a level of at least L - rho_1, so that
+// smaller entries stay by themselves and get beta = 0.
+void collect_candidates(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, bool positive,
+                        RowScratch& scratch) {
+  auto& b = scratch.key;
+  b.resize(static_cast<std::size_t>(m));
+  for (std::int64_t j = 0; j < m; ++j) b[static_cast<std::size_t>(j)] = a[y] - a[j];
+  b[static_cast<std::size_t>(y)] = minus_infinity;
+  const KeyBounds bounds = bound_keys(b, loss.K(), scratch.copy);
+  double threshold = bounds.kth - loss.rho.front();
+  // Usunier: theta is at least what the largest entry alone would give, and entries below theta get 0.
+  if (positive) threshold = std::max(threshold, std::min(0.5 * bounds.largest, loss.rho.front()));
+  collect_keys(b, threshold, positive ? 0.0 : minus_infinity, scratch.picked, scratch.ranked);
+}
+
 void project_usunier(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha,
                      RowScratch& scratch) {
-  auto& b = scratch.ranked;
-  b.clear();
-  for (std::int64_t j = 0; j < m; ++j) {
-    const double key = a[y] - a[j];
-    if (key > 0.0) b.push_back({key, static_cast<std::int32_t>(j)});  // theta >= 0: the others get 0
-  }
+  collect_candidates(loss, a, m, y, true, scratch);
+  const auto& b = scratch.ranked;
   if (b.empty()) return;
-  std::sort(b.begin(), b.end(), larger);
   pool_adjacent_violators(loss, 1.0, b, scratch.blocks);
   const auto [theta, saturated] = find_threshold(loss, b, scratch.blocks);
 
@@ -223,12 +235,7 @@ double find_zeta(TopKLine& line) {
 
 void project_top_k(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha,
                    RowScratch& scratch) {
-  auto& ranked = scratch.ranked;
-  ranked.clear();
-  for (std::int64_t j = 0; j < m; ++j) {
-    if (j != y) ranked.push_back({a[y] - a[j], static_cast<std::int32_t>(j)});
-  }
-  std::sort(ranked.begin(), ranked.end(), larger);
+  collect_candidates(loss, a, m, y, false, scratch);
   TopKLine line(loss, y, scratch);
   if (line.at(0.0).value >= 0.0) return;  // zeta = 0: alpha = 0
   const double zeta = find_zeta(line);

@@ -39,9 +39,10 @@ struct RowScratch {
     double key;
     std::int32_t column;
   };
+  std::vector<double> key, copy, a;
+  std::vector<std::int32_t> picked;
   std::vector<Ranked> ranked;
   std::vector<PooledBlock> blocks;
-  std::vector<double> a;
 };
 
 // What a vertex says besides itself.

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"
-#include "engine/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace topwolf {
 

@@ -1,3 +1,3 @@
 #define TOPWOLF_ISA kernels_avx2
 #define TOPWOLF_ISA_NAME "avx2"
-#include "engine/kernels.inc"
+#include "kernels/kernels.inc"

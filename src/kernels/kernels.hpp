@@ -1,5 +1,5 @@
 // The inner loops over features and classes, compiled once per instruction set (kernels.inc) and chosen at run time.
-// Plain pointers in, plain pointers out; results differ between instruction sets in the last digits only.
+// Plain pointers in, plain pointers out; sums differ between instruction sets in the last digits, nothing else does.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,19 @@ struct Kernels {
                                 std::int64_t pitch, std::int64_t m, double* s);
   void (*sparse_scores_f64)(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
                             std::int64_t pitch, std::int64_t m, double* s);
+
+  // key[j] = s[j] + delta[j], j < m; delta null: s[j] + 1.
+  void (*keys_f32)(const float* s, const double* delta, std::int64_t m, double* key);
+  void (*keys_f64)(const double* s, const double* delta, std::int64_t m, double* key);
+
+  // maxima[l] = max over j = l modulo key_lanes of key[j]; -infinity where there is none.
+  void (*lane_maxima)(const double* key, std::int64_t m, double* maxima);
+
+  // Writes the j with key[j] >= threshold, ascending, and returns how many they are; picked has room for m.
+  std::int64_t (*pick)(const double* key, std::int64_t m, double threshold, std::int32_t* picked);
 };
+
+inline constexpr std::int64_t key_lanes = 32;
 
 // The fastest set this machine runs.
 const Kernels& kernels();

@@ -1,3 +1,3 @@
 #define TOPWOLF_ISA kernels_baseline
 #define TOPWOLF_ISA_NAME "baseline"
-#include "engine/kernels.inc"
+#include "kernels/kernels.inc"

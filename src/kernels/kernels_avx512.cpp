@@ -1,3 +1,3 @@
 #define TOPWOLF_ISA kernels_avx512
 #define TOPWOLF_ISA_NAME "avx512"
-#include "engine/kernels.inc"
+#include "kernels/kernels.inc"

@@ -1,0 +1,23 @@
+// The largest of many keys, without sorting them all: the inner loop of vertex and projection.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "loss/row.hpp"
+
+namespace topwolf {
+
+struct KeyBounds {
+  double largest;
+  double kth;  // at most the K-th largest
+};
+
+// `copy` is scratch.
+KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector<double>& copy);
+
+// All keys >= threshold and > floor, largest first; of equal keys the lower class first. `picked` is scratch.
+void collect_keys(const std::vector<double>& key, double threshold, double floor, std::vector<std::int32_t>& picked,
+                  std::vector<RowScratch::Ranked>& out);
+
+}  // namespace topwolf
