@@ -1,0 +1,44 @@
+// The whole content of a file or of standard input, decompressed. A read error is Error{io}, never an end of file;
+// compressed data that is corrupt or ends early is Error{data}.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <string>
+
+#include "data/buffer.hpp"
+
+namespace topwolf {
+
+// How the source is called in messages: "-" is standard input.
+std::string display_name(const std::string& path);
+
+// An open file or standard input ("-"), read from front to end.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  bool regular() const { return S_ISREG(status_.st_mode); }
+  std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
+
+  // Fewer than `count` bytes only at the end of the file.
+  std::size_t read(char* to, std::size_t count);
+
+ private:
+  std::string path_;
+  int descriptor_;
+  struct stat status_ {};
+};
+
+// gzip, bzip2, xz and zstd are recognised by their first bytes, whatever the name; streams one after the other are
+// one content.
+Buffer read_bytes(const std::string& path);
+
+// The first bytes of a regular file, as they are; empty for anything that cannot be read twice.
+std::string peek_bytes(const std::string& path, std::size_t count);
+
+}  // namespace topwolf

@@ -1,0 +1,136 @@
+// .twd: a tensor file with the features, the labels and their spellings. Spellings are bytes, not JSON: a label need
+// not be UTF-8.
+#include "data/cache.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/fail.hpp"
+#include "core/strict_json.hpp"
+#include "core/tensor_file.hpp"
+#include "data/features.hpp"
+
+namespace topwolf {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* format_name = "topwolf-data";
+constexpr int format_version = 1;
+constexpr const char* type_names[] = {"integer", "real", "boolean", "text"};
+
+template <class T>
+Tensor make_tensor(const char* name, const std::vector<T>& values) {
+  return {name, std::string(dtype_of<T>()), {static_cast<std::int64_t>(values.size())}, values.data()};
+}
+
+[[noreturn]] void fail_cache(const std::string& path, const char* reason) {
+  fail(ErrorKind::data, "{}: not a valid data file of topwolf: {}", path, reason);
+}
+
+template <class T>
+std::vector<T> take(const TensorFile& file, const char* name) {
+  const auto values = file.get<T>(name);
+  return {values.begin(), values.end()};
+}
+
+template <class T>
+FeatureStore read_features(const TensorFile& file, std::int64_t rows, std::int64_t cols) {
+  if (!file.has("row_begin")) {
+    DenseStore<T> X{take<T>(file, "values"), rows, cols};
+    std::int64_t size = 0;
+    if (__builtin_mul_overflow(rows, cols, &size) || static_cast<std::size_t>(size) != X.values.size()) {
+      fail_cache(file.path(), "its values do not fit its shape");
+    }
+    for (std::int64_t k = 0; k < size; ++k) {
+      const T value = X.values[static_cast<std::size_t>(k)];
+      if (!std::isfinite(value)) fail_not_finite(file.path(), k / cols, k % cols, value, sizeof(T));
+    }
+    return X;
+  }
+  CsrStore<T> X{take<std::int64_t>(file, "row_begin"), take<std::int32_t>(file, "column"), take<T>(file, "values"),
+                rows, cols};
+  check_csr(X, file.path());
+  return X;
+}
+
+std::vector<std::string> read_spellings(const TensorFile& file) {
+  const auto bytes = file.get<std::uint8_t>("spelling");
+  const auto ends = file.get<std::int64_t>("spelling_end");
+  std::vector<std::string> result;
+  std::int64_t begin = 0;
+  for (const std::int64_t end : ends) {
+    if (end < begin || end > static_cast<std::int64_t>(bytes.size())) {
+      fail_cache(file.path(), "its labels are not where it says");
+    }
+    result.emplace_back(bytes.begin() + begin, bytes.begin() + end);
+    begin = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+void write_cache(const RawDataset& raw, const std::string& path) {
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::int64_t> ends;
+  for (const std::string& spelling : raw.spelling) {
+    bytes.insert(bytes.end(), spelling.begin(), spelling.end());
+    ends.push_back(static_cast<std::int64_t>(bytes.size()));
+  }
+  std::vector<Tensor> tensors{make_tensor("label", raw.label), make_tensor("spelling", bytes),
+                              make_tensor("spelling_end", ends)};
+  json metadata = {{"format", format_name}, {"version", format_version}, {"index_base", raw.index_base}};
+  if (raw.label_type) metadata["label_type"] = type_names[static_cast<int>(*raw.label_type)];
+  std::visit(
+      [&](const auto& X) {
+        metadata["rows"] = X.rows;
+        metadata["cols"] = X.cols;
+        tensors.push_back(make_tensor("values", X.values));
+        if constexpr (requires { X.row_begin; }) {
+          tensors.push_back(make_tensor("row_begin", X.row_begin));
+          tensors.push_back(make_tensor("column", X.column));
+        }
+      },
+      raw.X);
+  write_tensor_file(path, tensors, metadata.dump());
+}
+
+RawDataset read_cache(const std::string& path) {
+  const TensorFile file = TensorFile::read(path);
+  const json metadata = parse_strict_json(file.metadata(), path, "the metadata");
+  RawDataset raw;
+  raw.source = path;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  try {
+    if (metadata.at("format") != format_name) fail_cache(path, "it holds something else");
+    if (metadata.at("version") != format_version) fail_cache(path, "its version is not 1");
+    rows = metadata.at("rows");
+    cols = metadata.at("cols");
+    raw.index_base = metadata.at("index_base");
+    if (metadata.contains("label_type")) {
+      const auto* found = std::find(std::begin(type_names), std::end(type_names), metadata["label_type"]);
+      if (found == std::end(type_names)) fail_cache(path, "its type of labels is unknown");
+      raw.label_type = static_cast<LabelType>(found - std::begin(type_names));
+    }
+  } catch (const json::exception&) {
+    fail_cache(path, "its metadata is incomplete");
+  }
+  if (rows < 1 || cols < 0 || (raw.index_base != 0 && raw.index_base != 1)) {
+    fail_cache(path, "its metadata is out of range");
+  }
+  raw.X =
+      file.dtype("values") == "F32" ? read_features<float>(file, rows, cols) : read_features<double>(file, rows, cols);
+  raw.label = take<std::int32_t>(file, "label");
+  raw.spelling = read_spellings(file);
+  const auto count = static_cast<std::int64_t>(raw.spelling.size());
+  if (std::any_of(raw.label.begin(), raw.label.end(), [&](std::int32_t k) { return k < -1 || k >= count; })) {
+    fail_cache(path, "a row has a label that is not in its list");
+  }
+  return raw;
+}
+
+}  // namespace topwolf

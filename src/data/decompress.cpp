@@ -1,0 +1,198 @@
+// One loop for four libraries. A codec turns input into output until its stream ends; a call that could do neither
+// has run out of input, so the data is truncated.
+#include "data/decompress.hpp"
+
+#include <bzlib.h>
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "core/fail.hpp"
+
+namespace topwolf {
+
+namespace {
+
+using std::literals::string_view_literals::operator""sv;
+
+enum class Progress { running, stream_end, corrupt };
+
+// The libraries' counters have 32 bits.
+constexpr std::size_t largest_piece = std::size_t{1} << 30;
+
+unsigned piece(std::size_t count) {
+  return static_cast<unsigned>(std::min(count, largest_piece));
+}
+
+class Gzip {
+ public:
+  static constexpr std::string_view name = "gzip";
+  Gzip() {
+    if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
+  }
+  ~Gzip() { inflateEnd(&stream_); }
+  void restart() { inflateReset(&stream_); }
+
+  Progress step(std::string_view& in, Buffer& out) {
+    const unsigned given = piece(in.size());
+    const unsigned room = piece(out.room());
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+    stream_.avail_in = given;
+    stream_.next_out = reinterpret_cast<Bytef*>(out.end());
+    stream_.avail_out = room;
+    const int code = inflate(&stream_, Z_NO_FLUSH);
+    in.remove_prefix(given - stream_.avail_in);
+    out.added(room - stream_.avail_out);
+    if (code == Z_MEM_ERROR) throw std::bad_alloc();
+    if (code == Z_STREAM_END) return Progress::stream_end;
+    return code == Z_OK || code == Z_BUF_ERROR ? Progress::running : Progress::corrupt;
+  }
+
+ private:
+  z_stream stream_{};
+};
+
+class Bzip2 {
+ public:
+  static constexpr std::string_view name = "bzip2";
+  Bzip2() { start(); }
+  ~Bzip2() { BZ2_bzDecompressEnd(&stream_); }
+  void restart() {
+    BZ2_bzDecompressEnd(&stream_);
+    start();
+  }
+
+  Progress step(std::string_view& in, Buffer& out) {
+    const unsigned given = piece(in.size());
+    const unsigned room = piece(out.room());
+    stream_.next_in = const_cast<char*>(in.data());
+    stream_.avail_in = given;
+    stream_.next_out = out.end();
+    stream_.avail_out = room;
+    const int code = BZ2_bzDecompress(&stream_);
+    in.remove_prefix(given - stream_.avail_in);
+    out.added(room - stream_.avail_out);
+    if (code == BZ_MEM_ERROR) throw std::bad_alloc();
+    if (code == BZ_STREAM_END) return Progress::stream_end;
+    return code == BZ_OK ? Progress::running : Progress::corrupt;
+  }
+
+ private:
+  void start() {
+    stream_ = {};
+    if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) throw std::bad_alloc();
+  }
+  bz_stream stream_{};
+};
+
+class Xz {
+ public:
+  static constexpr std::string_view name = "xz";
+  Xz() { restart(); }
+  ~Xz() { lzma_end(&stream_); }
+  void restart() {
+    if (lzma_stream_decoder(&stream_, UINT64_MAX, 0) != LZMA_OK) throw std::bad_alloc();
+  }
+
+  Progress step(std::string_view& in, Buffer& out) {
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
+    stream_.avail_in = in.size();
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(out.end());
+    stream_.avail_out = out.room();
+    const std::size_t room = out.room();
+    const lzma_ret code = lzma_code(&stream_, LZMA_RUN);
+    in.remove_prefix(in.size() - stream_.avail_in);
+    out.added(room - stream_.avail_out);
+    if (code == LZMA_MEM_ERROR) throw std::bad_alloc();
+    if (code == LZMA_STREAM_END) return Progress::stream_end;
+    return code == LZMA_OK || code == LZMA_BUF_ERROR ? Progress::running : Progress::corrupt;
+  }
+
+ private:
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+};
+
+class Zstd {
+ public:
+  static constexpr std::string_view name = "zstd";
+  Zstd() : stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
+    if (stream_ == nullptr) throw std::bad_alloc();
+    // Also what was compressed with --long.
+    ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
+  }
+  void restart() {}
+
+  Progress step(std::string_view& in, Buffer& out) {
+    ZSTD_inBuffer input{in.data(), in.size(), 0};
+    ZSTD_outBuffer output{out.end(), out.room(), 0};
+    const std::size_t left = ZSTD_decompressStream(stream_.get(), &output, &input);
+    in.remove_prefix(input.pos);
+    out.added(output.pos);
+    if (ZSTD_isError(left)) return Progress::corrupt;
+    return left == 0 ? Progress::stream_end : Progress::running;
+  }
+
+ private:
+  std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
+};
+
+template <class Codec>
+Buffer decode(std::string_view in, const std::string& name) {
+  Codec codec;
+  Buffer out;
+  while (true) {
+    out.make_room();
+    const std::size_t in_before = in.size();
+    const std::size_t out_before = out.size();
+    const Progress progress = codec.step(in, out);
+    if (progress == Progress::corrupt) fail(ErrorKind::data, "{}: its {} data is corrupt", name, Codec::name);
+    if (progress == Progress::stream_end) {
+      // Zero bytes may pad the end, as on tapes.
+      in.remove_prefix(std::min(in.find_first_not_of('\0'), in.size()));
+      if (in.empty()) return out;
+      codec.restart();
+    } else if (in.size() == in_before && out.size() == out_before) {
+      fail(ErrorKind::data, "{}: its {} data ends early: the file is truncated", name, Codec::name);
+    }
+  }
+}
+
+bool is_gzip(std::string_view bytes) {
+  return bytes.starts_with("\x1f\x8b"sv);
+}
+
+// "BZh9" alone could be a label; a block or the end of the stream follows it.
+bool is_bzip2(std::string_view bytes) {
+  if (!bytes.starts_with("BZh"sv) || bytes.size() < 4 || bytes[3] < '1' || bytes[3] > '9') return false;
+  const std::string_view next = bytes.substr(4, 6);
+  return "\x31\x41\x59\x26\x53\x59"sv.starts_with(next) || "\x17\x72\x45\x38\x50\x90"sv.starts_with(next);
+}
+
+bool is_xz(std::string_view bytes) {
+  return bytes.starts_with(
+      "\xfd"
+      "7zXZ\0"sv);
+}
+
+bool is_zstd(std::string_view bytes) {
+  return bytes.starts_with("\x28\xb5\x2f\xfd"sv);
+}
+
+}  // namespace
+
+bool is_compressed(std::string_view bytes) {
+  return is_gzip(bytes) || is_bzip2(bytes) || is_xz(bytes) || is_zstd(bytes);
+}
+
+Buffer decompress(std::string_view bytes, const std::string& name) {
+  if (is_gzip(bytes)) return decode<Gzip>(bytes, name);
+  if (is_bzip2(bytes)) return decode<Bzip2>(bytes, name);
+  if (is_xz(bytes)) return decode<Xz>(bytes, name);
+  return decode<Zstd>(bytes, name);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,32 @@
+// What is done to features between a file and a data set: checks of CSR arrays that came from outside, fitting the
+// number of columns to a model, precision, and the choice between sparse and dense.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+
+// Sorts each row by column; Error{data} for row bounds that do not fit, columns out of range or given twice, and
+// values that are not finite.
+template <class T>
+void check_csr(CsrStore<T>& X, const std::string& name);
+
+// "file: row R, column C ..." for the value at (row, column), counted from 0, that is NaN, infinite, or too large for
+// the precision asked for.
+[[noreturn]] void fail_not_finite(const std::string& name, std::int64_t row, std::int64_t column, double value,
+                                  std::size_t number_size);
+
+// X has `cols` columns afterwards: sparse values beyond are dropped, their number is returned; dense features of
+// another width are Error{data}.
+std::int64_t fit_columns(FeatureStore& X, std::int64_t cols, const std::string& name);
+
+// Dense is smaller and faster when more than half of all values are stored.
+void make_dense_if_full(FeatureStore& X);
+
+void convert_precision(FeatureStore& X, Precision precision, const std::string& name);
+
+}  // namespace topwolf

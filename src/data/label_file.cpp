@@ -1,0 +1,42 @@
+// Labels in a file of their own.
+#include "data/label_file.hpp"
+
+#include "core/fail.hpp"
+#include "data/byte_source.hpp"
+#include "data/npy.hpp"
+#include "data/text.hpp"
+
+namespace topwolf {
+
+Labels read_label_file(const std::string& path) {
+  const Buffer bytes = read_bytes(path);
+  const std::string name = display_name(path);
+  if (is_npy(bytes.view())) return npy_labels(parse_npy(bytes.view(), name), name);
+  return parse_label_lines(bytes.view(), name);
+}
+
+Labels parse_label_lines(std::string_view text, const std::string& name) {
+  text = skip_byte_order_mark(text);
+  check_no_nul(text, name);
+  Labels labels;
+  LabelTable table;
+  std::size_t rows = 0;  // up to the last line that has a label
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const std::string_view label = trim_blanks(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    labels.label.push_back(label.empty() ? -1 : table.add(label));
+    if (label.empty()) continue;
+    rows = labels.label.size();
+    if (!is_finite_or_text(label)) {
+      fail(ErrorKind::data, "{}:{}:{}: the label {} is not finite", name, rows, label.data() - line.data() + 1,
+           quote(label));
+    }
+  }
+  labels.label.resize(rows);
+  labels.spelling = table.take();
+  return labels;
+}
+
+}  // namespace topwolf

@@ -1,0 +1,56 @@
+// Distinct labels, numbered in order of first appearance. Refuses nothing: what a label may be is the reader's
+// business.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "data/text.hpp"
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+
+class LabelTable {
+ public:
+  std::int32_t add(std::string_view spelling) {
+    // Neighbouring rows often have the same label.
+    if (!spelling_.empty() && spelling_[static_cast<std::size_t>(last_)] == spelling) return last_;
+    if (const auto found = number_.find(spelling); found != number_.end()) return last_ = found->second;
+    last_ = static_cast<std::int32_t>(spelling_.size());
+    number_.emplace(spelling, last_);
+    spelling_.emplace_back(spelling);
+    return last_;
+  }
+
+  const std::vector<std::string>& spelling() const { return spelling_; }
+  std::vector<std::string> take() { return std::move(spelling_); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> number_;
+  std::vector<std::string> spelling_;
+  std::int32_t last_ = 0;
+};
+
+// "nan" and "inf" come from a failed computation, not from a choice of names.
+inline bool is_finite_or_text(std::string_view label) {
+  return parse_number<double>(label).fault != NumberFault::not_finite;
+}
+
+// The labels of the rows of a file.
+struct Labels {
+  std::vector<std::int32_t> label;    // an index into spelling; -1: none
+  std::vector<std::string> spelling;  // in order of first appearance
+  std::optional<LabelType> type;      // where the file declares it
+};
+
+}  // namespace topwolf

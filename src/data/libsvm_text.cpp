@@ -1,0 +1,148 @@
+// Two passes over chunks that end at line ends. The first counts newlines and colons, which bound the rows and the
+// pairs, so that the second can write every chunk to its place in the final arrays: no copy, and the peak of memory is
+// the text and the result. Where there were blank lines or comments, what follows is moved up.
+#include "data/libsvm_text.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "data/first_error.hpp"
+#include "data/label_table.hpp"
+#include "data/libsvm_line.hpp"
+
+namespace topwolf {
+
+namespace {
+
+struct Chunk {
+  std::string_view text;
+  // Bounds, from the first pass; then the sums over the chunks before.
+  std::int64_t lines = 0, colons = 0;
+  std::int64_t first_line = 0, first_colon = 0;
+  // From the second pass.
+  std::int64_t rows = 0, pairs = 0;
+  std::int32_t largest_column = -1;
+  bool has_index_zero = false;
+  LabelTable labels;
+};
+
+std::vector<Chunk> cut(std::string_view text, std::size_t chunk_bytes) {
+  std::vector<Chunk> chunks;
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n', std::min(chunk_bytes, text.size()) - 1);
+    const std::size_t size = newline == std::string_view::npos ? text.size() : newline + 1;
+    chunks.emplace_back().text = text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  return chunks;
+}
+
+void count(std::vector<Chunk>& chunks, int threads) {
+  parallel_for(static_cast<std::int64_t>(chunks.size()), threads, [&](std::int64_t c) {
+    Chunk& chunk = chunks[static_cast<std::size_t>(c)];
+    chunk.lines = std::count(chunk.text.begin(), chunk.text.end(), '\n');
+    chunk.colons = std::count(chunk.text.begin(), chunk.text.end(), ':');
+  });
+  for (std::size_t c = 1; c < chunks.size(); ++c) {
+    chunks[c].first_line = chunks[c - 1].first_line + chunks[c - 1].lines;
+    chunks[c].first_colon = chunks[c - 1].first_colon + chunks[c - 1].colons;
+  }
+}
+
+// row_begin[i + 1] holds the end of row i, counted from the chunk's first pair, until the chunks are joined.
+template <class T>
+void parse_chunk(Chunk& chunk, CsrStore<T>& X, std::vector<std::int32_t>& label, const LineRules& rules) {
+  std::int32_t* const columns = X.column.data() + chunk.first_colon;
+  T* const values = X.values.data() + chunk.first_colon;
+  LineParser<T> parser(rules, columns, values, chunk.first_line + 1);
+  const char* at = chunk.text.data();
+  const char* const end = at + chunk.text.size();
+  while (at < end) {
+    const std::optional<std::string_view> text = parser.parse_line(at);
+    if (!text) continue;
+    const auto row = static_cast<std::size_t>(chunk.first_line + chunk.rows++);
+    label[row] = text->empty() ? -1 : chunk.labels.add(*text);
+    X.row_begin[row + 1] = parser.pairs();
+  }
+  chunk.pairs = parser.pairs();
+  chunk.largest_column = parser.largest_column();
+  chunk.has_index_zero = parser.has_index_zero();
+}
+
+template <class T>
+void join(std::vector<Chunk>& chunks, CsrStore<T>& X, RawDataset& raw) {
+  LabelTable labels;
+  std::int64_t rows = 0;
+  std::int64_t pairs = 0;
+  for (Chunk& chunk : chunks) {
+    std::vector<std::int32_t> number;
+    for (const std::string& spelling : chunk.labels.spelling()) number.push_back(labels.add(spelling));
+    for (std::int64_t i = 0; i < chunk.rows; ++i) {
+      const auto from = static_cast<std::size_t>(chunk.first_line + i);
+      const auto to = static_cast<std::size_t>(rows + i);
+      X.row_begin[to + 1] = X.row_begin[from + 1] + pairs;
+      raw.label[to] = raw.label[from] < 0 ? -1 : number[static_cast<std::size_t>(raw.label[from])];
+    }
+    if (pairs != chunk.first_colon) {
+      std::copy_n(X.column.begin() + chunk.first_colon, chunk.pairs, X.column.begin() + pairs);
+      std::copy_n(X.values.begin() + chunk.first_colon, chunk.pairs, X.values.begin() + pairs);
+    }
+    rows += chunk.rows;
+    pairs += chunk.pairs;
+    X.cols = std::max(X.cols, std::int64_t{chunk.largest_column} + 1);
+  }
+  X.rows = rows;
+  X.row_begin.resize(static_cast<std::size_t>(rows) + 1);
+  X.column.resize(static_cast<std::size_t>(pairs));
+  X.values.resize(static_cast<std::size_t>(pairs));
+  raw.label.resize(static_cast<std::size_t>(rows));
+  raw.spelling = labels.take();
+}
+
+template <class T>
+RawDataset parse(Buffer text, const LoadOptions& options, const std::string& name, std::size_t chunk_bytes) {
+  const int threads = resolve_threads(options.threads);
+  std::vector<Chunk> chunks = cut(skip_byte_order_mark(text.view()), std::max<std::size_t>(chunk_bytes, 1));
+  count(chunks, threads);
+  const std::int64_t lines = chunks.empty() ? 0 : chunks.back().first_line + chunks.back().lines;
+  const std::int64_t colons = chunks.empty() ? 0 : chunks.back().first_colon + chunks.back().colons;
+
+  RawDataset raw;
+  raw.source = name;
+  raw.label.resize(static_cast<std::size_t>(lines));
+  CsrStore<T> X;
+  X.row_begin.resize(static_cast<std::size_t>(lines) + 1);
+  X.column.resize(static_cast<std::size_t>(colons));
+  X.values.resize(static_cast<std::size_t>(colons));
+
+  const LineRules rules{name, options.index_base, options.labels_optional || !options.labels_path.empty()};
+  parallel_first_error(static_cast<std::int64_t>(chunks.size()), threads,
+                       [&](std::int64_t c) { parse_chunk(chunks[static_cast<std::size_t>(c)], X, raw.label, rules); });
+  join(chunks, X, raw);
+  if (X.rows == 0) fail(ErrorKind::data, "{}: the file has no rows", name);
+
+  // Columns were counted from index 1 unless told otherwise; an index 0 shows that the file counts from 0.
+  const bool zero_found = std::any_of(chunks.begin(), chunks.end(), [](const Chunk& c) { return c.has_index_zero; });
+  raw.index_base = options.index_base.value_or(zero_found ? 0 : 1);
+  if (!options.index_base && zero_found) {
+    for (std::int32_t& column : X.column) ++column;
+    ++X.cols;
+  }
+  raw.X = std::move(X);
+  return raw;
+}
+
+}  // namespace
+
+RawDataset parse_libsvm(Buffer text, const LoadOptions& options, const std::string& name, std::size_t chunk_bytes) {
+  if (options.index_base && *options.index_base != 0 && *options.index_base != 1) {
+    fail(ErrorKind::option, "the index base is {}, but only 0 and 1 are allowed", *options.index_base);
+  }
+  // Every line ends with a newline, so the parser needs no other end.
+  if (text.size() > 0 && text.view().back() != '\n') text.push_back('\n');
+  return options.precision == Precision::float32 ? parse<float>(std::move(text), options, name, chunk_bytes)
+                                                 : parse<double>(std::move(text), options, name, chunk_bytes);
+}
+
+}  // namespace topwolf

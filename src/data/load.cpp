@@ -1,0 +1,126 @@
+// From a path to rows and labels: which format, which reader, and what all formats have in common.
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "core/fail.hpp"
+#include "data/byte_source.hpp"
+#include "data/cache.hpp"
+#include "data/csv.hpp"
+#include "data/features.hpp"
+#include "data/label_file.hpp"
+#include "data/libsvm_text.hpp"
+#include "data/npy.hpp"
+#include "data/npz.hpp"
+#include "data/text.hpp"
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+
+namespace {
+
+// In lower case, without the ending of a compressor.
+std::string plain_name(const std::string& path) {
+  std::string name = lower_case(path);
+  for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
+    if (name.ends_with(ending)) return name.substr(0, name.rfind('.'));
+  }
+  return name;
+}
+
+// `bytes`: the content, decompressed; null: it is read from the file as it is needed.
+RawDataset read_npy(const Buffer* bytes, const LoadOptions& options, const std::string& name) {
+  if (options.labels_path.empty() && !options.labels_optional) {
+    fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own", name);
+  }
+  RawDataset raw;
+  raw.source = name;
+  if (bytes) {
+    raw.X = npy_features(bytes->view(), options.precision, options.threads, name);
+  } else {
+    InputFile file(options.path);
+    raw.X = read_npy_features([&](char* to, std::size_t count) { return file.read(to, count); }, file.size(),
+                              options.precision, options.threads, name);
+  }
+  return raw;
+}
+
+// What a file begins with says more than its name.
+RawDataset read_any(const LoadOptions& options) {
+  const std::string name = display_name(options.path);
+  const std::string plain = plain_name(options.path);
+  const std::string head = peek_bytes(options.path, 8);
+  if (is_zip(head) || (lower_case(options.path).ends_with(".npz") && !head.empty())) return read_npz(options);
+  if (is_npy(head)) return read_npy(nullptr, options, name);
+  if (plain.ends_with(".twd")) return read_cache(options.path);
+
+  Buffer bytes = read_bytes(options.path);
+  if (is_zip(bytes.view()) || plain.ends_with(".npz")) {
+    fail(ErrorKind::data, "{}: a .npz must be a plain file that is not empty", name);
+  }
+  if (is_npy(bytes.view()) || plain.ends_with(".npy")) return read_npy(&bytes, options, name);
+  if (plain.ends_with(".csv") || plain.ends_with(".tsv")) return parse_csv(bytes, options, name);
+  return parse_libsvm(std::move(bytes), options, name);
+}
+
+void replace_labels(RawDataset& raw, const std::string& path) {
+  Labels labels = read_label_file(path);
+  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  if (static_cast<std::int64_t>(labels.label.size()) != rows) {
+    fail(ErrorKind::data, "{}: there are {} labels for the {} rows of {}", display_name(path), labels.label.size(),
+         rows, raw.source);
+  }
+  raw.label = std::move(labels.label);
+  raw.spelling = std::move(labels.spelling);
+  raw.label_type = labels.type;
+}
+
+void check_labels(RawDataset& raw, const LoadOptions& options) {
+  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  if (raw.label.empty()) raw.label.assign(static_cast<std::size_t>(rows), -1);
+  if (static_cast<std::int64_t>(raw.label.size()) != rows) {
+    fail(ErrorKind::data, "{}: there are {} labels for {} rows", raw.source, raw.label.size(), rows);
+  }
+  const auto missing = std::find(raw.label.begin(), raw.label.end(), -1);
+  if (missing == raw.label.end() || options.labels_optional) return;
+  fail(ErrorKind::data, "{}: row {} (counted from 1) has no label",
+       options.labels_path.empty() ? raw.source : options.labels_path, missing - raw.label.begin() + 1);
+}
+
+RawDataset load(const LoadOptions& options, LoadReport& report) {
+  if (options.path == "-" && options.labels_path == "-") {
+    fail(ErrorKind::option, "standard input cannot hold both the data and the labels");
+  }
+  RawDataset raw = read_any(options);
+  convert_precision(raw.X, options.precision, raw.source);
+  if (options.cols) report.dropped_values = fit_columns(raw.X, *options.cols, raw.source);
+  make_dense_if_full(raw.X);
+  if (!options.labels_path.empty()) replace_labels(raw, options.labels_path);
+  check_labels(raw, options);
+  return raw;
+}
+
+}  // namespace
+
+RawDataset load_raw(const LoadOptions& options, LoadReport* report) {
+  LoadReport unwanted;
+  try {
+    return load(options, report != nullptr ? *report : unwanted);
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::memory, "{}: there is not enough memory to load it", display_name(options.path));
+  } catch (const std::length_error&) {
+    fail(ErrorKind::memory, "{}: there is not enough memory to load it", display_name(options.path));
+  }
+}
+
+Dataset load_dataset(const LoadOptions& options) {
+  return make_dataset(load_raw(options));
+}
+
+Dataset load_dataset(const std::string& path) {
+  LoadOptions options;
+  options.path = path;
+  return load_dataset(options);
+}
+
+}  // namespace topwolf

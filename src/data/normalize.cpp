@@ -1,0 +1,82 @@
+// Preparing features: rows of unit length, or columns divided by their largest magnitude. Computed in double, stored
+// in the precision of the features; never turns a zero into anything else.
+#include <algorithm>
+#include <cmath>
+
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+
+namespace {
+
+// Calls visit(column, value) for the stored values of row i, in either format.
+template <class T, class Visit>
+void for_row(DenseStore<T>& X, std::int64_t i, const Visit& visit) {
+  for (std::int64_t j = 0; j < X.cols; ++j) visit(j, X.values[static_cast<std::size_t>(i * X.cols + j)]);
+}
+
+template <class T, class Visit>
+void for_row(CsrStore<T>& X, std::int64_t i, const Visit& visit) {
+  const auto row = static_cast<std::size_t>(i);
+  for (auto k = static_cast<std::size_t>(X.row_begin[row]); k < static_cast<std::size_t>(X.row_begin[row + 1]); ++k) {
+    visit(std::int64_t{X.column[k]}, X.values[k]);
+  }
+}
+
+template <class Store>
+void scale_to_unit(Store& X, std::int64_t i) {
+  // Divided by the largest first, so that squares neither overflow nor vanish.
+  double largest = 0.0;
+  for_row(X, i, [&](std::int64_t, auto value) { largest = std::max(largest, std::abs(static_cast<double>(value))); });
+  if (largest == 0.0) return;
+  double squares = 0.0;
+  for_row(X, i, [&](std::int64_t, auto value) { squares += (value / largest) * (value / largest); });
+  const double length = std::sqrt(squares);
+  for_row(X, i, [&](std::int64_t, auto& value) {
+    value = static_cast<std::decay_t<decltype(value)>>(value / largest / length);
+  });
+}
+
+}  // namespace
+
+Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X) {
+  Normalization result{kind, {}};
+  if (kind != NormalizeKind::maxabs) return result;
+  std::visit(
+      [&](const auto& store) {
+        result.scale.assign(static_cast<std::size_t>(store.cols), 0.0);
+        const auto note = [&](std::size_t column, double value) {
+          result.scale[column] = std::max(result.scale[column], std::abs(value));
+        };
+        if constexpr (requires { store.row_begin; }) {
+          for (std::size_t k = 0; k < store.values.size(); ++k) {
+            note(static_cast<std::size_t>(store.column[k]), store.values[k]);
+          }
+        } else {
+          for (std::size_t k = 0; k < store.values.size(); ++k) note(k % result.scale.size(), store.values[k]);
+        }
+      },
+      X);
+  return result;
+}
+
+void apply_normalization(const Normalization& normalization, FeatureStore& X) {
+  if (normalization.kind == NormalizeKind::none) return;
+  const auto known = static_cast<std::int64_t>(normalization.scale.size());
+  std::visit(
+      [&](auto& store) {
+        for (std::int64_t i = 0; i < store.rows; ++i) {
+          if (normalization.kind == NormalizeKind::unit) {
+            scale_to_unit(store, i);
+            continue;
+          }
+          for_row(store, i, [&](std::int64_t j, auto& value) {
+            const double scale = j < known ? normalization.scale[static_cast<std::size_t>(j)] : 0.0;
+            if (scale > 0.0) value = static_cast<std::decay_t<decltype(value)>>(value / scale);
+          });
+        }
+      },
+      X);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,59 @@
+// One NumPy array in the .npy format, versions 1.0 to 3.0. Trusts no header: the shape must fit the bytes that are
+// there. Refuses, with Error{data}, object arrays, records and types other than numbers, bool and text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/label_table.hpp"
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+
+// What the header says, and the data where they are in memory (borrowed from the bytes that were parsed).
+struct NpyArray {
+  char kind = 'f';             // f: float, i: int, u: unsigned, b: bool, U: UTF-32 text, S: bytes
+  std::int64_t item_size = 0;  // in bytes
+  bool big_endian = false;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+  std::string_view data;
+  std::string type;  // as written, for messages
+
+  std::int64_t size() const;  // the product of the shape
+};
+
+bool is_npy(std::string_view bytes);
+
+NpyArray parse_npy(std::string_view bytes, const std::string& name);
+
+// Bytes that come one after the other: fills `to` with up to `count` of them, and returns fewer only at the end.
+using ByteReader = std::function<std::size_t(char* to, std::size_t count)>;
+
+// Features: two dimensions, numbers or bool, all finite in the precision asked for. Only a few megabytes of the array
+// are in memory besides them. `size` is that of the whole file, and may be an upper bound: nothing larger is allocated.
+FeatureStore read_npy_features(const ByteReader& reader, std::size_t size, Precision precision, int threads,
+                               const std::string& name);
+FeatureStore npy_features(std::string_view bytes, Precision precision, int threads, const std::string& name);
+
+// The numbers of an array in row-major order, converted to T.
+template <class T>
+std::vector<T> npy_numbers(const NpyArray& array, const std::string& name);
+
+// One dimension; text of no characters is a missing label.
+Labels npy_labels(const NpyArray& array, const std::string& name);
+
+// The header alone: at least npy_prefix bytes tell how long it is, magic and lengths included.
+inline constexpr std::size_t npy_prefix = 12;
+std::size_t npy_header_size(std::string_view bytes, const std::string& name);
+NpyArray parse_npy_header(std::string_view header, const std::string& name);
+std::int64_t npy_data_size(const NpyArray& array);  // in bytes; -1: more than 64 bits hold
+[[noreturn]] void fail_npy_size(const NpyArray& array, std::size_t bytes, const std::string& name);
+
+// What precedes the data in a file: version 1.0, little-endian, row-major. type: "<f4", ...
+std::string npy_header(std::string_view type, const std::vector<std::int64_t>& shape);
+
+}  // namespace topwolf

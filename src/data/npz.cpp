@@ -1,0 +1,178 @@
+// Reading .npz through libzip, which checks each member's CRC at its end.
+#include "data/npz.hpp"
+
+#include <zip.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "core/fail.hpp"
+#include "data/buffer.hpp"
+#include "data/features.hpp"
+#include "data/npy.hpp"
+
+namespace topwolf {
+
+namespace {
+
+using std::literals::string_view_literals::operator""sv;
+
+class Archive {
+ public:
+  explicit Archive(const std::string& path) : path_(path), zip_(nullptr, &zip_discard) {
+    int code = 0;
+    zip_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
+    if (zip_) return;
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string reason = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    const bool unreadable = code == ZIP_ER_OPEN || code == ZIP_ER_READ || code == ZIP_ER_NOENT;
+    fail(unreadable ? ErrorKind::io : ErrorKind::data, "{}: cannot be read as .npz: {}", path, reason);
+  }
+
+  bool has(const std::string& member) const { return zip_name_locate(zip_.get(), file_name(member).c_str(), 0) >= 0; }
+
+  // How an array is called in messages.
+  std::string name_of(const std::string& member) const { return fmt::format("{}: {}", path_, member); }
+
+  // A member that is being read; deflate packs at most 1032 to 1, whatever size the archive claims.
+  class Member {
+   public:
+    Member(const Archive& archive, const std::string& member)
+        : archive_(archive),
+          member_(member),
+          file_(zip_fopen(archive.zip_.get(), file_name(member).c_str(), 0), &zip_fclose) {
+      if (!file_) archive.fail_member(member, zip_strerror(archive.zip_.get()));
+    }
+    std::size_t read(char* to, std::size_t count) {
+      std::size_t used = 0;
+      while (used < count) {
+        const zip_int64_t got = zip_fread(file_.get(), to + used, count - used);
+        if (got < 0) archive_.fail_member(member_, zip_file_strerror(file_.get()));
+        if (got == 0) break;
+        used += static_cast<std::size_t>(got);
+      }
+      return used;
+    }
+    std::size_t size_limit() const {
+      zip_stat_t status;
+      zip_stat_init(&status);
+      if (zip_stat(archive_.zip_.get(), file_name(member_).c_str(), 0, &status) != 0) return 0;
+      constexpr zip_uint64_t best_ratio = 1032;
+      return std::min(status.size, status.comp_size < SIZE_MAX / best_ratio ? status.comp_size * best_ratio : SIZE_MAX);
+    }
+
+   private:
+    const Archive& archive_;
+    std::string member_;
+    std::unique_ptr<zip_file_t, decltype(&zip_fclose)> file_;
+  };
+
+  Buffer read(const std::string& member) const {
+    Member file(*this, member);
+    // Grows with what is really there: the size that the archive claims may be a lie.
+    Buffer bytes;
+    while (true) {
+      bytes.make_room();
+      const std::size_t got = file.read(bytes.end(), bytes.room());
+      if (got == 0) return bytes;
+      bytes.added(got);
+    }
+  }
+
+ private:
+  static std::string file_name(const std::string& member) { return member + ".npy"; }
+  [[noreturn]] void fail_member(const std::string& member, const char* reason) const {
+    fail(ErrorKind::data, "{}: cannot be read: {}", name_of(member), reason);
+  }
+
+  const std::string& path_;
+  std::unique_ptr<zip_t, decltype(&zip_discard)> zip_;
+};
+
+void check_format(const Archive& archive) {
+  const std::string name = archive.name_of("format");
+  const Buffer bytes = archive.read("format");
+  NpyArray array = parse_npy(bytes.view(), name);
+  // One text without dimensions: read it as a list of one.
+  if (array.shape.empty()) array.shape = {1};
+  const Labels text = npy_labels(array, name);
+  const std::string format = text.spelling.empty() ? "" : text.spelling.front();
+  if (format != "csr") {
+    fail(ErrorKind::data, "{}: the sparse format is {}, but only 'csr' is supported", name, quote(format));
+  }
+}
+
+std::vector<std::int64_t> read_integers(const Archive& archive, const std::string& member) {
+  const std::string name = archive.name_of(member);
+  const Buffer bytes = archive.read(member);
+  const NpyArray array = parse_npy(bytes.view(), name);
+  if (array.shape.size() != 1 || (array.kind != 'i' && array.kind != 'u')) {
+    fail(ErrorKind::data, "{}: integers in one dimension are needed", name);
+  }
+  return npy_numbers<std::int64_t>(array, name);
+}
+
+template <class T>
+CsrStore<T> read_csr(const Archive& archive, const std::string& path) {
+  check_format(archive);
+  const std::vector<std::int64_t> shape = read_integers(archive, "shape");
+  if (shape.size() != 2 || shape[0] <= 0 || shape[1] <= 0 || shape[1] >= INT32_MAX) {
+    fail(ErrorKind::data, "{}: the shape ({}) is not two sizes from 1, the second below {}", archive.name_of("shape"),
+         fmt::join(shape, ", "), INT32_MAX);
+  }
+  CsrStore<T> X;
+  X.rows = shape[0];
+  X.cols = shape[1];
+  X.row_begin = read_integers(archive, "indptr");
+  for (const std::int64_t column : read_integers(archive, "indices")) {
+    // Out of range becomes -1, as it may not fit 32 bits; check_csr refuses it.
+    X.column.push_back(column < 0 || column >= X.cols ? -1 : static_cast<std::int32_t>(column));
+  }
+  const Buffer bytes = archive.read("data");
+  const NpyArray data = parse_npy(bytes.view(), archive.name_of("data"));
+  X.values = npy_numbers<T>(data, archive.name_of("data"));
+  check_csr(X, path);
+  return X;
+}
+
+FeatureStore read_features(const Archive& archive, const LoadOptions& options) {
+  if (archive.has("X")) {
+    Archive::Member file(archive, "X");
+    return read_npy_features([&](char* to, std::size_t count) { return file.read(to, count); }, file.size_limit(),
+                             options.precision, options.threads, options.path);
+  }
+  for (const char* member : {"data", "indices", "indptr", "shape", "format"}) {
+    if (!archive.has(member)) {
+      fail(ErrorKind::data, "{}: holds neither an array X nor a matrix of scipy.sparse.save_npz", options.path);
+    }
+  }
+  if (options.precision == Precision::float32) return read_csr<float>(archive, options.path);
+  return read_csr<double>(archive, options.path);
+}
+
+}  // namespace
+
+bool is_zip(std::string_view bytes) {
+  return bytes.starts_with("PK\x03\x04"sv) || bytes.starts_with("PK\x05\x06"sv);
+}
+
+RawDataset read_npz(const LoadOptions& options) {
+  const Archive archive(options.path);
+  RawDataset raw;
+  raw.source = options.path;
+  raw.X = read_features(archive, options);
+  if (options.labels_path.empty() && archive.has("y")) {
+    const Buffer bytes = archive.read("y");
+    const std::string name = archive.name_of("y");
+    Labels labels = npy_labels(parse_npy(bytes.view(), name), name);
+    raw.label = std::move(labels.label);
+    raw.spelling = std::move(labels.spelling);
+    raw.label_type = labels.type;
+  }
+  return raw;
+}
+
+}  // namespace topwolf

@@ -1,0 +1,17 @@
+// .npz: a zip of .npy arrays. Reads features X with labels y, and what scipy.sparse.save_npz writes (CSR), with labels
+// y beside it. Refuses other sparse formats and archives that are not whole.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+
+bool is_zip(std::string_view bytes);
+
+// Labels only where the archive has them and labels_path does not replace them.
+RawDataset read_npz(const LoadOptions& options);
+
+}  // namespace topwolf

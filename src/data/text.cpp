@@ -1,0 +1,60 @@
+// What the readers of text share.
+#include "data/text.hpp"
+
+#include <algorithm>
+
+#include "core/fail.hpp"
+
+namespace topwolf {
+
+std::string describe_fault(NumberFault fault, std::string_view text, std::size_t number_size) {
+  if (text.empty()) return "a value is missing";
+  if (fault == NumberFault::malformed) return fmt::format("the value {} is not a number", quote(text));
+  if (fault == NumberFault::not_finite) return fmt::format("the value {} is not finite", quote(text));
+  return fmt::format("the value {} is too large for float{}", quote(text), 8 * number_size);
+}
+
+std::string quote(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string result = "'";
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + (text.size() > longest ? "...'" : "'");
+}
+
+std::string_view skip_byte_order_mark(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  return text;
+}
+
+std::string_view trim_blanks(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+void check_no_nul(std::string_view text, const std::string& name) {
+  const std::size_t at = text.find('\0');
+  if (at == std::string_view::npos) return;
+  const std::string_view before = text.substr(0, at);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const std::size_t column = at - (before.rfind('\n') + 1) + 1;
+  fail(ErrorKind::data, "{}:{}:{}: a NUL byte is not allowed in text", name, line, column);
+}
+
+}  // namespace topwolf

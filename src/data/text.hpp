@@ -1,0 +1,54 @@
+// What the readers of text share: numbers, quoting for messages, lines. Numbers are read by fast_float, so that they
+// are rounded correctly and do not depend on the locale.
+#pragma once
+
+#include <fast_float/fast_float.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+namespace topwolf {
+
+enum class NumberFault { none, malformed, not_finite, too_large };
+
+template <class T>
+struct ParsedNumber {
+  T value = 0;
+  NumberFault fault = NumberFault::none;
+};
+
+// The whole text is one decimal number, with an optional sign. What is too small for T is 0.
+template <class T>
+ParsedNumber<T> parse_number(std::string_view text) {
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) return {0, NumberFault::malformed};
+  }
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = fast_float::from_chars(text.data(), end, value);
+  if (code == std::errc::invalid_argument || stop != end) return {0, NumberFault::malformed};
+  if (std::isfinite(value)) return {value, NumberFault::none};
+  const char last = text.back();
+  const bool has_digits = (last >= '0' && last <= '9') || last == '.';
+  return {value, has_digits ? NumberFault::too_large : NumberFault::not_finite};
+}
+
+// "the value 'x' is not a number", and why.
+std::string describe_fault(NumberFault fault, std::string_view text, std::size_t number_size);
+
+// In quotes, shortened, control characters and NUL bytes as \xNN: safe to print.
+std::string quote(std::string_view text);
+
+// Without the byte order mark that some editors put first.
+std::string_view skip_byte_order_mark(std::string_view text);
+
+std::string_view trim_blanks(std::string_view text);
+
+std::string lower_case(std::string_view text);
+
+// Error{data} at the first NUL byte.
+void check_no_nul(std::string_view text, const std::string& name);
+
+}  // namespace topwolf

@@ -1,0 +1,144 @@
+// The choice of a writer, and the text formats. Numbers are written with as few digits as read back to the same value.
+#include "data/write.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/atomic_file.hpp"
+#include "core/fail.hpp"
+#include "data/cache.hpp"
+#include "data/dense_rows.hpp"
+#include "data/label_table.hpp"
+#include "data/text.hpp"
+
+namespace topwolf {
+
+namespace {
+
+// Empty: the row has none.
+std::string_view label_of(const RawDataset& raw, std::int64_t row) {
+  const std::int32_t label = raw.label.empty() ? -1 : raw.label[static_cast<std::size_t>(row)];
+  return label < 0 ? std::string_view() : raw.spelling[static_cast<std::size_t>(label)];
+}
+
+bool has_labels(const RawDataset& raw) {
+  return std::any_of(raw.label.begin(), raw.label.end(), [](std::int32_t label) { return label >= 0; });
+}
+
+void check_libsvm_label(std::string_view label, const std::string& path) {
+  const bool plain = std::all_of(label.begin(), label.end(), [](char c) {
+    return static_cast<unsigned char>(c) > ' ' && c != ':' && c != ',' && c != '#';
+  });
+  if (plain && is_finite_or_text(label)) return;
+  fail(ErrorKind::data, "{}: the label {} cannot be written as LIBSVM text: blanks, ':', ',' and '#' are not allowed",
+       path, quote(label));
+}
+
+// Stored values of a sparse row, non-zeros of a dense one.
+template <class T>
+void append_pairs(std::string& line, const CsrStore<T>& X, std::int64_t i, int index_base) {
+  const auto row = static_cast<std::size_t>(i);
+  for (auto k = static_cast<std::size_t>(X.row_begin[row]); k < static_cast<std::size_t>(X.row_begin[row + 1]); ++k) {
+    fmt::format_to(std::back_inserter(line), " {}:{}", std::int64_t{X.column[k]} + index_base, X.values[k]);
+  }
+}
+
+template <class T>
+void append_pairs(std::string& line, const DenseStore<T>& X, std::int64_t i, int index_base) {
+  for (std::int64_t j = 0; j < X.cols; ++j) {
+    const T value = X.values[static_cast<std::size_t>(i * X.cols + j)];
+    if (value != 0) fmt::format_to(std::back_inserter(line), " {}:{}", j + index_base, value);
+  }
+}
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",;\"\t\r\n") == std::string_view::npos && trim_blanks(text) == text) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) {
+    cell += c;
+    if (c == '"') cell += c;
+  }
+  return cell + '"';
+}
+
+}  // namespace
+
+void write_libsvm(const RawDataset& raw, const std::string& path) {
+  for (const std::string& label : raw.spelling) check_libsvm_label(label, path);
+  AtomicFile file(path);
+  std::visit(
+      [&](const auto& X) {
+        std::string line;
+        for (std::int64_t i = 0; i < X.rows; ++i) {
+          line = label_of(raw, i);
+          append_pairs(line, X, i, raw.index_base);
+          if (line.empty()) {
+            fail(ErrorKind::data,
+                 "{}: row {} (counted from 1) has neither label nor values, which LIBSVM text cannot say", path, i + 1);
+          }
+          line += '\n';
+          file.write(line);
+        }
+      },
+      raw.X);
+  file.commit();
+}
+
+// With a header, so that the label column is known by its name.
+void write_csv(const RawDataset& raw, const std::string& path) {
+  const bool labelled = has_labels(raw);
+  AtomicFile file(path);
+  std::visit(
+      [&](const auto& X) {
+        if (X.cols == 0) fail(ErrorKind::data, "{}: CSV needs at least one feature", path);
+        std::string line = "x1";
+        for (std::int64_t j = 1; j < X.cols; ++j) fmt::format_to(std::back_inserter(line), ",x{}", j + 1);
+        file.write(line + (labelled ? ",label\n" : "\n"));
+        for_dense_rows(X, [&](std::int64_t i, auto row) {
+          line = fmt::format("{}", fmt::join(row, ","));
+          if (labelled) line += ',' + csv_cell(label_of(raw, i));
+          line += '\n';
+          file.write(line);
+        });
+      },
+      raw.X);
+  file.commit();
+}
+
+void write_label_lines(const RawDataset& raw, const std::string& path) {
+  if (raw.label.empty() || raw.label.back() < 0) {
+    fail(ErrorKind::data, "{}: the last row has no label, which a list of lines cannot say", path);
+  }
+  for (const std::string& label : raw.spelling) {
+    if (label.find('\n') == std::string::npos && trim_blanks(label) == label) continue;
+    fail(ErrorKind::data, "{}: the label {} cannot be written on a line of its own", path, quote(label));
+  }
+  AtomicFile file(path);
+  for (std::size_t i = 0; i < raw.label.size(); ++i) {
+    file.write(label_of(raw, static_cast<std::int64_t>(i)));
+    file.write("\n");
+  }
+  file.commit();
+}
+
+void write_dataset(const RawDataset& raw, const std::string& path, const std::string& labels_path) {
+  const std::string name = lower_case(path);
+  const auto is = [&](const char* ending) { return name.ends_with(ending); };
+  if (!labels_path.empty() && !is(".npy")) {
+    fail(ErrorKind::option, "{}: labels go to a file of their own only beside a .npy file", labels_path);
+  }
+  if (is(".svm") || is(".libsvm") || is(".txt")) return write_libsvm(raw, path);
+  if (is(".csv")) return write_csv(raw, path);
+  if (is(".npz")) return write_npz(raw, path);
+  if (is(".twd")) return write_cache(raw, path);
+  if (!is(".npy")) {
+    fail(ErrorKind::option, "{}: the ending says no format; .svm, .libsvm, .txt, .csv, .npz, .npy and .twd do", path);
+  }
+  if (!labels_path.empty()) {
+    const bool as_array = lower_case(labels_path).ends_with(".npy");
+    as_array ? write_npy_labels(raw, labels_path) : write_label_lines(raw, labels_path);
+  }
+  write_npy_features(raw, path);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,24 @@
+// A data set into a file of another format. A file appears whole or not at all. Refuses, with Error{data}, what the
+// format cannot say, such as a label with a blank in LIBSVM text.
+#pragma once
+
+#include <string>
+
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+
+// By the path's ending: .svm, .libsvm or .txt (LIBSVM text), .csv, .npz (X and y, or as scipy.sparse.save_npz with y),
+// .npy (features alone; labels_path, only here, takes the labels: .npy, else one a line), .twd. Other endings are
+// Error{option}.
+void write_dataset(const RawDataset& raw, const std::string& path, const std::string& labels_path = "");
+
+// Writers of one format each.
+void write_libsvm(const RawDataset& raw, const std::string& path);
+void write_csv(const RawDataset& raw, const std::string& path);
+void write_label_lines(const RawDataset& raw, const std::string& path);
+void write_npy_features(const RawDataset& raw, const std::string& path);
+void write_npy_labels(const RawDataset& raw, const std::string& path);
+void write_npz(const RawDataset& raw, const std::string& path);
+
+}  // namespace topwolf

@@ -1,0 +1,226 @@
+// .npy and .npz. An archive is put together in memory, members uncompressed and without dates, and then written like
+// every other file: whole or not at all.
+#include <zip.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <memory>
+
+#include "core/atomic_file.hpp"
+#include "core/fail.hpp"
+#include "data/dense_rows.hpp"
+#include "data/npy.hpp"
+#include "data/text.hpp"
+#include "data/write.hpp"
+
+namespace topwolf {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
+
+template <class T>
+constexpr const char* type_name() {
+  if constexpr (std::is_same_v<T, float>) return "<f4";
+  if constexpr (std::is_same_v<T, double>) return "<f8";
+  if constexpr (std::is_same_v<T, std::int32_t>) return "<i4";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
+}
+
+// A file in two parts, so that large data need not be copied behind its header.
+struct Member {
+  std::string header;
+  std::string_view data;
+};
+
+template <class T>
+Member make_member(const std::vector<T>& values, const std::vector<std::int64_t>& shape) {
+  return {npy_header(type_name<T>(), shape), {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}};
+}
+
+template <class T>
+void append_bytes(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::optional<std::int64_t> as_int64(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::u32string decode_utf8(std::string_view text, const std::string& path) {
+  std::u32string points;
+  for (std::size_t k = 0; k < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[k]);
+    const int extra = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : lead >> 3 == 30 ? 3 : -1;
+    char32_t point = extra <= 0 ? lead : lead & (0x3fu >> extra);
+    bool valid = extra >= 0 && k + static_cast<std::size_t>(extra) < text.size();
+    for (int e = 1; valid && e <= extra; ++e) {
+      const auto next = static_cast<unsigned char>(text[k + static_cast<std::size_t>(e)]);
+      valid = next >> 6 == 2;
+      point = (point << 6) | (next & 0x3f);
+    }
+    if (!valid) fail(ErrorKind::data, "{}: the label {} is not UTF-8 text", path, quote(text));
+    points += point;
+    k += static_cast<std::size_t>(extra) + 1;
+  }
+  return points;
+}
+
+std::string text_array(const RawDataset& raw, const std::string& path) {
+  std::vector<std::u32string> names;
+  std::size_t width = 1;
+  for (const std::string& spelling : raw.spelling) {
+    width = std::max(width, names.emplace_back(decode_utf8(spelling, path)).size());
+  }
+  std::string bytes = npy_header(fmt::format("<U{}", width), {static_cast<std::int64_t>(raw.label.size())});
+  for (const std::int32_t label : raw.label) {
+    std::u32string name = label < 0 ? U"" : names[static_cast<std::size_t>(label)];
+    name.resize(width);
+    bytes.append(reinterpret_cast<const char*>(name.data()), 4 * width);
+  }
+  return bytes;
+}
+
+// A whole .npy file: integers, reals and booleans as such, text and integers beyond 64 bits as text.
+std::string label_array(const RawDataset& raw, const std::string& path) {
+  const LabelType type = collect_classes(raw).type;
+  const bool wide = type == LabelType::integer && std::any_of(raw.spelling.begin(), raw.spelling.end(),
+                                                              [](const std::string& s) { return !as_int64(s); });
+  if (type == LabelType::text || wide) return text_array(raw, path);
+  const char* const type_text = type == LabelType::integer ? "<i8" : type == LabelType::real ? "<f8" : "|b1";
+  std::string bytes = npy_header(type_text, {static_cast<std::int64_t>(raw.label.size())});
+  for (std::size_t i = 0; i < raw.label.size(); ++i) {
+    if (raw.label[i] < 0) {
+      fail(ErrorKind::data, "{}: row {} (counted from 1) has no label, which an array of numbers cannot say", path,
+           i + 1);
+    }
+    const std::string& spelling = raw.spelling[static_cast<std::size_t>(raw.label[i])];
+    if (type == LabelType::integer) append_bytes(bytes, *as_int64(spelling));
+    if (type == LabelType::real) append_bytes(bytes, parse_number<double>(spelling).value);
+    if (type == LabelType::boolean) bytes += lower_case(spelling) == "true" ? '\1' : '\0';
+  }
+  return bytes;
+}
+
+class ZipWriter {
+ public:
+  explicit ZipWriter(std::string path) : path_(std::move(path)), zip_(nullptr, &zip_discard) {
+    zip_error_init(&error_);
+    target_ = zip_source_buffer_create(nullptr, 0, 0, &error_);
+    if (target_ == nullptr) fail_zip(zip_error_strerror(&error_));
+    zip_source_keep(target_);
+    zip_.reset(zip_open_from_source(target_, ZIP_TRUNCATE, &error_));
+    if (!zip_) fail_zip(zip_error_strerror(&error_));
+  }
+  ZipWriter(const ZipWriter&) = delete;
+  ZipWriter& operator=(const ZipWriter&) = delete;
+  ~ZipWriter() {
+    zip_.reset();
+    zip_source_free(target_);
+    zip_error_fini(&error_);
+  }
+
+  // The member must live until commit().
+  void add(const std::string& name, const Member& member) {
+    constexpr time_t no_date = 315619200;  // 2 January 1980: the same bytes on every day
+    const auto bytes_of = [](std::string_view text) {
+      return zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<char*>(text.data())), text.size()};
+    };
+    const zip_buffer_fragment_t parts[] = {bytes_of(member.header), bytes_of(member.data)};
+    const zip_uint64_t count = member.data.empty() ? 1 : 2;
+    zip_source_t* source = zip_source_buffer_fragment(zip_.get(), parts, count, 0);
+    const zip_int64_t index =
+        source != nullptr ? zip_file_add(zip_.get(), (name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
+    if (index < 0) zip_source_free(source);
+    const auto entry = static_cast<zip_uint64_t>(index);
+    if (index < 0 || zip_set_file_compression(zip_.get(), entry, ZIP_CM_STORE, 0) != 0 ||
+        zip_file_set_mtime(zip_.get(), entry, no_date, 0) != 0) {
+      fail_zip(zip_strerror(zip_.get()));
+    }
+  }
+
+  void commit() {
+    if (zip_close(zip_.get()) != 0) fail_zip(zip_strerror(zip_.get()));
+    static_cast<void>(zip_.release());
+    if (zip_source_open(target_) != 0) fail_zip(zip_error_strerror(zip_source_error(target_)));
+    AtomicFile file(path_);
+    std::vector<char> block(1 << 20);
+    while (true) {
+      const zip_int64_t got = zip_source_read(target_, block.data(), block.size());
+      if (got < 0) fail_zip(zip_error_strerror(zip_source_error(target_)));
+      if (got == 0) break;
+      file.write(block.data(), static_cast<std::size_t>(got));
+    }
+    zip_source_close(target_);
+    file.commit();
+  }
+
+ private:
+  [[noreturn]] void fail_zip(const char* reason) const {
+    fail(ErrorKind::io, "{}: cannot be written: {}", path_, reason);
+  }
+
+  std::string path_;
+  zip_error_t error_{};
+  zip_source_t* target_ = nullptr;
+  std::unique_ptr<zip_t, decltype(&zip_discard)> zip_;
+};
+
+bool has_labels(const RawDataset& raw) {
+  return std::any_of(raw.label.begin(), raw.label.end(), [](std::int32_t label) { return label >= 0; });
+}
+
+}  // namespace
+
+void write_npy_labels(const RawDataset& raw, const std::string& path) {
+  const std::string bytes = label_array(raw, path);
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_npy_features(const RawDataset& raw, const std::string& path) {
+  AtomicFile file(path);
+  std::visit(
+      [&]<class Store>(const Store& X) {
+        using T = typename decltype(X.values)::value_type;
+        file.write(npy_header(type_name<T>(), {X.rows, X.cols}));
+        for_dense_rows(X, [&](std::int64_t, auto row) { file.write(row.data(), row.size_bytes()); });
+      },
+      raw.X);
+  file.commit();
+}
+
+void write_npz(const RawDataset& raw, const std::string& path) {
+  const std::string labels = has_labels(raw) ? label_array(raw, path) : "";
+  std::vector<std::pair<std::string, Member>> members;
+  const std::vector<std::int64_t> shape = std::visit(
+      [](const auto& X) {
+        return std::vector<std::int64_t>{X.rows, X.cols};
+      },
+      raw.X);
+  std::visit(
+      [&](const auto& X) {
+        const auto stored = static_cast<std::int64_t>(X.values.size());
+        if constexpr (requires { X.row_begin; }) {
+          members.emplace_back("data", make_member(X.values, {stored}));
+          members.emplace_back("indices", make_member(X.column, {stored}));
+          members.emplace_back("indptr", make_member(X.row_begin, {X.rows + 1}));
+          members.emplace_back("shape", make_member(shape, {2}));
+          members.emplace_back("format", Member{npy_header("|S3", {}), "csr"});
+        } else {
+          members.emplace_back("X", make_member(X.values, shape));
+        }
+      },
+      raw.X);
+  if (!labels.empty()) members.emplace_back("y", Member{labels, {}});
+  ZipWriter zip(path);
+  for (const auto& [name, member] : members) zip.add(name, member);
+  zip.commit();
+}
+
+}  // namespace topwolf
