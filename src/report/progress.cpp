@@ -1,0 +1,79 @@
+// The table's rows have one width, so that rewriting a line needs no terminal control but a carriage return.
+#include "report/progress.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/fail.hpp"
+
+namespace topwolf {
+namespace {
+
+constexpr double live_interval_s = 0.1;
+
+// 1, 2, 5, 10, 20, 50, ...: about ten lines for a thousand passes.
+bool is_milestone(std::int64_t iteration, bool brief) {
+  while (iteration > 0 && iteration % 10 == 0) iteration /= 10;
+  return iteration == 1 || (!brief && (iteration == 2 || iteration == 5));
+}
+
+}  // namespace
+
+void ProgressTable::observe(const IterationRecord& record) {
+  if (!begun_) {
+    begun_ = true;
+    const std::string header = fmt::format("{:>8} {:>10} {:>14} {:>14} {:>13} {:>10}", "pass", "seconds", "primal",
+                                           "dual", "relative gap", "step");
+    write(fmt::format("{}{}{}\n", style_.colour ? "\x1b[1m" : "", header, style_.colour ? "\x1b[0m" : ""));
+  }
+  unprinted_ = record;
+  if (is_milestone(record.iteration, style_.brief)) {
+    finish();
+  } else if (style_.live && record.seconds - last_live_s_ >= live_interval_s) {
+    last_live_s_ = record.seconds;
+    print_row(record, false);
+  }
+}
+
+void ProgressTable::finish() {
+  if (!unprinted_) return;
+  print_row(*unprinted_, true);
+  unprinted_.reset();
+}
+
+void ProgressTable::print_row(const IterationRecord& record, bool permanent) {
+  const std::string row = fmt::format("{:>8} {:>10.2f} {:>14.6g} {:>14.6g} {:>13.2e} {:>10.2e}", record.iteration,
+                                      record.seconds, record.primal, record.dual, record.relative_gap, record.step);
+  const bool dim = style_.colour && !permanent;
+  write(fmt::format("{}{}{}{}{}", style_.live ? "\r" : "", dim ? "\x1b[2m" : "", row, dim ? "\x1b[0m" : "",
+                    permanent ? "\n" : ""));
+}
+
+// fmt::print would throw where nobody listens any more.
+void ProgressTable::write(const std::string& text) {
+  std::fputs(text.c_str(), stream_);
+  std::fflush(stream_);
+}
+
+Trace::Trace(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
+  if (!file_) fail(ErrorKind::io, "{}: cannot be written: {}", path, std::strerror(errno));
+  // Whole lines, so that a run can be followed while it goes on.
+  std::setvbuf(file_.get(), nullptr, _IOLBF, BUFSIZ);
+}
+
+void Trace::observe(const IterationRecord& record) {
+  if (error_ != 0) return;
+  const nlohmann::ordered_json line = {
+      {"iteration", record.iteration}, {"seconds", record.seconds},           {"primal", record.primal},
+      {"dual", record.dual},           {"relative_gap", record.relative_gap}, {"step", record.step}};
+  const std::string text = line.dump() + "\n";
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) error_ = errno;
+}
+
+void Trace::close() {
+  if (std::fclose(file_.release()) != 0 && error_ == 0) error_ = errno;
+  if (error_ != 0) fail(ErrorKind::io, "{}: the trace cannot be written: {}", path_, std::strerror(error_));
+}
+
+}  // namespace topwolf

@@ -1,0 +1,56 @@
+// Observers of training: a table of progress for people, and one JSON line an iteration for programs. They only look:
+// neither decides when training ends, and a stream that fails never ends it.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "topwolf/result.hpp"
+
+namespace topwolf {
+
+struct ProgressStyle {
+  bool live = false;    // the stream is a terminal: keep rewriting the last line
+  bool colour = false;  // and it may have colours
+  bool brief = false;   // a line at passes 1, 10, 100, ... instead of 1, 2, 5, 10, ...
+};
+
+class ProgressTable {
+ public:
+  ProgressTable(std::FILE* stream, ProgressStyle style) : stream_(stream), style_(style) {}
+  void observe(const IterationRecord& record);
+  // The last pass, if the table does not end with it. To be called before anything else is printed.
+  void finish();
+
+ private:
+  void print_row(const IterationRecord& record, bool permanent);
+  void write(const std::string& text);
+
+  std::FILE* stream_;
+  ProgressStyle style_;
+  std::optional<IterationRecord> unprinted_;  // the latest pass, until it has a line of its own
+  double last_live_s_ = -1.0;
+  bool begun_ = false;
+};
+
+class Trace {
+ public:
+  // Throws Error{io} if the file cannot be made.
+  explicit Trace(const std::string& path);
+  void observe(const IterationRecord& record);
+  // Throws Error{io} if anything could not be written, now or earlier.
+  void close();
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Closer> file_;
+  int error_ = 0;  // errno of the first write that failed; nothing is written after it
+};
+
+}  // namespace topwolf

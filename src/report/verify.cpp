@@ -1,0 +1,229 @@
+// Recomputes what a model claims. See verify.hpp.
+#include "report/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "core/threads.hpp"
+#include "model/dual_file.hpp"
+#include "report/row_check.hpp"
+
+namespace topwolf {
+namespace {
+
+using Vector = std::vector<double>;
+
+// The non-zeros of one example, the constant feature included.
+struct Example {
+  std::vector<std::int64_t> column;
+  Vector value;
+  void add(std::int64_t c, double x) {
+    if (x == 0.0) return;
+    column.push_back(c);
+    value.push_back(x);
+  }
+};
+
+template <class T>
+void add_row(const DenseView<T>& X, std::int64_t i, Example& example) {
+  for (std::int64_t c = 0; c < X.cols; ++c) example.add(c, X.data[i * X.stride + c]);
+}
+
+template <class T>
+void add_row(const CsrView<T>& X, std::int64_t i, Example& example) {
+  for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) example.add(X.column[p], X.value[p]);
+}
+
+Example example_of(const Dataset& data, double bias, std::int64_t i) {
+  Example example;
+  std::visit([&](const auto& X) { add_row(X, i, example); }, data.X.view());
+  example.add(data.X.cols(), bias);
+  return example;
+}
+
+Loss loss_of(const LossSpec& spec, std::int64_t m) {
+  Loss loss;
+  const bool top_k = spec.name == LossName::top_k || spec.name == LossName::weighted_top_k;
+  loss.family = top_k ? Family::top_k : Family::usunier;
+  loss.smoothing = spec.smoothing;
+  if (spec.name == LossName::weighted_top_k || spec.name == LossName::weighted_usunier) {
+    loss.rho = spec.rho;
+  } else if (spec.name == LossName::top_k || spec.name == LossName::usunier) {
+    const std::int64_t k = spec.k.value_or(0);
+    if (k < 1 || k >= m) fail(ErrorKind::data, "The model's loss has k = {}; 1 to {} is allowed.", k, m - 1);
+    loss.rho.assign(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
+  }
+  const auto zero = std::find(loss.rho.begin(), loss.rho.end(), 0.0);
+  const bool finite = std::all_of(loss.rho.begin(), loss.rho.end(), [](double r) { return std::isfinite(r); });
+  if (!finite || zero == loss.rho.begin() || zero - loss.rho.begin() >= m || loss.rho.back() < 0.0 ||
+      !std::is_sorted(loss.rho.rbegin(), loss.rho.rend())) {
+    fail(ErrorKind::data, "The model's rho must be finite, non-increasing, positive at first, and 0 from place {} on.",
+         m);
+  }
+  loss.rho.erase(zero, loss.rho.end());
+  return loss;
+}
+
+void check_fit(const Dataset& data, const Model& model) {
+  const std::int64_t n = data.X.rows(), m = model.m();
+  const auto size = [](const auto& items) { return static_cast<std::int64_t>(items.size()); };
+  if (n < 1 || size(data.y) != n) fail(ErrorKind::data, "The data has {} rows and {} labels.", n, data.y.size());
+  if (data.X.cols() != model.d) {
+    fail(ErrorKind::data, "The data has {} features, but the model was trained on {}.", data.X.cols(), model.d);
+  }
+  if (m < 2 || data.classes.names != model.classes.names) {
+    fail(ErrorKind::data, "The {} classes of the data are not the {} classes of the model.", data.classes.size(), m);
+  }
+  if (size(model.W) != m * model.D()) {
+    fail(ErrorKind::data, "The model has {} weights, but {} x {} are needed.", model.W.size(), m, model.D());
+  }
+  if (!data.weights.empty() && size(data.weights) != n) {
+    fail(ErrorKind::data, "The data has {} example weights for {} rows.", data.weights.size(), n);
+  }
+  if (!std::all_of(data.weights.begin(), data.weights.end(), [](double w) { return std::isfinite(w) && w >= 0.0; })) {
+    fail(ErrorKind::data, "An example weight is negative or not finite.");
+  }
+  if (!std::all_of(data.y.begin(), data.y.end(), [m](std::int32_t y) { return y >= 0 && y < m; })) {
+    fail(ErrorKind::data, "A row of the data has no label among the model's {} classes.", m);
+  }
+  if (!(model.lambda > 0.0) || !std::isfinite(model.lambda) || !(model.loss.smoothing >= 0.0)) {
+    fail(ErrorKind::data, "The model's lambda is {} and its smoothing {}; more than 0, and at least 0, is allowed.",
+         model.lambda, model.loss.smoothing);
+  }
+  if (!model.loss.cost_matrix.empty() && size(model.loss.cost_matrix) != m * m) {
+    fail(ErrorKind::data, "The model's cost matrix has {} entries, but {} x {} are needed.",
+         model.loss.cost_matrix.size(), m, m);
+  }
+}
+
+// delta: row y of the cost matrix, or 1 for every other class.
+Vector margins_of(const Model& model, std::int64_t y) {
+  const std::int64_t m = model.m();
+  Vector delta(static_cast<std::size_t>(m), 1.0);
+  if (!model.loss.cost_matrix.empty()) std::copy_n(model.loss.cost_matrix.begin() + y * m, m, delta.begin());
+  delta[y] = 0.0;
+  return delta;
+}
+
+// (D x m): the features of one example then meet all classes in one plain loop.
+Vector transposed_weights(const Model& model) {
+  const std::int64_t m = model.m(), D = model.D();
+  Vector weights(model.W.size());
+  for (std::int64_t j = 0; j < m; ++j) {
+    for (std::int64_t c = 0; c < D; ++c) weights[c * m + j] = model.W[j * D + c];
+  }
+  return weights;
+}
+
+double squared_norm(const Vector& v) {
+  double total = 0.0;
+  for (const double x : v) total += x * x;
+  return total;
+}
+
+double example_loss(const Example& example, const Vector& weights, const Loss& loss, const Vector& delta,
+                    std::int64_t y) {
+  const std::size_t m = delta.size();
+  Vector s(m, 0.0);
+  for (std::size_t p = 0; p < example.column.size(); ++p) {
+    const double x = example.value[p];
+    const double* w = weights.data() + example.column[p] * static_cast<std::int64_t>(m);
+    for (std::size_t j = 0; j < m; ++j) s[j] += x * w[j];
+  }
+  return smoothed_loss(loss, {delta, s, y});
+}
+
+// What one run over the data finds, example by example.
+struct Pass {
+  Vector loss;           // n: Phi_i at the model's weights
+  Vector infeasibility;  // n
+  double weight_sum = 0.0;
+  double dual_terms = 0.0;  // sum of omega_i (<c_i, alpha_i> - smoothing/2 |alpha_i|^2)
+  Vector dual_weights;      // (D x m): sum of omega_i x_i alpha_i^T = lambda N W(A)^T
+};
+
+Pass run_over(const Dataset& data, const Model& model, const Loss& loss, const SparseRows& dual) {
+  const std::int64_t n = data.X.rows(), m = model.m();
+  const Vector weights = transposed_weights(model);
+  Pass pass;
+  pass.loss.resize(n);
+  pass.infeasibility.resize(n);
+  pass.dual_weights.assign(weights.size(), 0.0);
+  parallel_for(n, resolve_threads(0), [&](std::int64_t i) {
+    const Vector delta = margins_of(model, data.y[i]);
+    pass.loss[i] = example_loss(example_of(data, model.bias, i), weights, loss, delta, data.y[i]);
+    Vector alpha(static_cast<std::size_t>(m), 0.0);
+    for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) alpha[dual.column[p]] = dual.values[p];
+    pass.infeasibility[i] = row_infeasibility(loss, alpha, data.y[i]);
+  });
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double omega = data.weights.empty() ? 1.0 : data.weights[i];
+    const Vector delta = margins_of(model, data.y[i]);
+    const Example example = example_of(data, model.bias, i);
+    pass.weight_sum += omega;
+    for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) {
+      const std::int64_t j = dual.column[p];
+      const double alpha = dual.values[p];
+      pass.dual_terms -= omega * (delta[j] * alpha + 0.5 * loss.smoothing * alpha * alpha);
+      for (std::size_t q = 0; q < example.column.size(); ++q) {
+        pass.dual_weights[example.column[q] * m + j] += omega * alpha * example.value[q];
+      }
+    }
+  }
+  return pass;
+}
+
+// The first objection, or the confirmation. Written so that a claim that is not a number fails.
+std::string judge(const Model& model, const Pass& pass, Verification& v) {
+  const auto worst = std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());
+  const double allowance = verification_tolerance * v.primal;
+  if (!model.certified) return "The model claims no certificate, so there is nothing to confirm.";
+  if (!(std::abs(model.weight_sum - pass.weight_sum) <= verification_tolerance * pass.weight_sum)) {
+    return fmt::format("The claim is about other data: examples weigh {:.10g} in all, the model says {:.10g}.",
+                       pass.weight_sum, model.weight_sum);
+  }
+  if (!(v.infeasibility <= verification_tolerance)) {
+    return fmt::format("The dual is not feasible: row {} leaves its set by {:.3g} of sum(rho), {:.0e} is allowed.",
+                       worst - pass.infeasibility.begin() + 1, v.infeasibility, verification_tolerance);
+  }
+  if (!(model.certificate.primal >= v.primal - allowance)) {
+    return fmt::format("The claim is false: the model says its primal is {:.12g}, but it is {:.12g}.",
+                       model.certificate.primal, v.primal);
+  }
+  if (!(model.certificate.dual <= v.dual + allowance)) {
+    return fmt::format("The claim is false: the model says the dual reaches {:.12g}, but it reaches {:.12g}.",
+                       model.certificate.dual, v.dual);
+  }
+  v.holds = true;
+  return fmt::format("The claim holds: the optimum lies between {:.12g} and {:.12g}.", v.dual, v.primal);
+}
+
+}  // namespace
+
+Verification verify(const Dataset& data, const Model& model, const SparseRows& dual) {
+  check_fit(data, model);
+  check_dual(dual, data.X.rows(), model.m(), "the dual");
+  const Loss loss = loss_of(model.loss, model.m());
+  const Pass pass = run_over(data, model, loss, dual);
+  if (!(pass.weight_sum > 0.0)) fail(ErrorKind::data, "The example weights sum to 0.");
+
+  double losses = 0.0;
+  for (std::size_t i = 0; i < pass.loss.size(); ++i) {
+    losses += (data.weights.empty() ? 1.0 : data.weights[i]) * pass.loss[i];
+  }
+  const double N = pass.weight_sum, lambda = model.lambda;
+  Verification v;
+  v.primal = 0.5 * lambda * squared_norm(model.W) + losses / N;
+  v.dual = pass.dual_terms / N - 0.5 * squared_norm(pass.dual_weights) / (lambda * N * N);
+  v.gap = v.primal - v.dual;
+  v.relative_gap = v.gap <= 0.0 ? 0.0 : v.gap / v.primal;
+  v.infeasibility = *std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());
+  v.finding = judge(model, pass, v);
+  return v;
+}
+
+}  // namespace topwolf

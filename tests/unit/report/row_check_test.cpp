@@ -1,0 +1,189 @@
+// The row definitions against golden values, and against each other.
+#include "report/row_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/rng.hpp"
+#include "unit/report/golden.hpp"
+
+namespace topwolf {
+namespace {
+
+using testing::golden;
+using testing::loss_of;
+using Vector = std::vector<double>;
+
+double dot(const Vector& a, const Vector& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// The squared distance of a to the dual set, read off the envelope with smoothing 1 at s = c - a, c = -delta.
+double squared_distance(Loss loss, const Vector& a, std::int64_t y) {
+  loss.smoothing = 1.0;
+  Vector delta(a.size(), 1.0), s(a.size());
+  delta[y] = 0.0;
+  for (std::size_t j = 0; j < a.size(); ++j) s[j] = -delta[j] - a[j];
+  return dot(a, a) - 2.0 * smoothed_loss(loss, {delta, s, y});
+}
+
+// rho on random places, added up with random shares: a point of the dual set.
+Vector random_dual_point(const Loss& loss, std::size_t m, std::int64_t y, Rng& rng) {
+  Vector alpha(m, 0.0);
+  std::vector<std::size_t> places(m);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  double left = rng.uniform() < 0.2 ? rng.uniform() : 1.0;
+  for (int vertex = 0; vertex < 4; ++vertex) {
+    const double share = vertex == 3 ? left : left * rng.uniform();
+    left -= share;
+    rng.shuffle(places);
+    for (std::size_t r = 0; r < loss.rho.size(); ++r) {
+      alpha[places[r]] -= share * loss.rho[r];
+      alpha[y] += share * loss.rho[r];
+    }
+  }
+  return alpha;
+}
+
+struct Case {
+  Loss loss;
+  std::size_t m = 0;
+  std::int64_t y = 0;
+};
+
+Case random_case(Rng& rng) {
+  Case c;
+  c.m = 2 + rng.below(7);
+  c.y = static_cast<std::int64_t>(rng.below(c.m));
+  c.loss.family = rng.uniform() < 0.5 ? Family::usunier : Family::top_k;
+  c.loss.rho.resize(1 + rng.below(c.m - 1));
+  for (double& r : c.loss.rho) r = 0.1 + rng.uniform();
+  std::sort(c.loss.rho.rbegin(), c.loss.rho.rend());
+  return c;
+}
+
+TEST(RowCheck, GoldenLossesAndEnvelopesAreReproduced) {
+  int smoothed = 0;
+  for (const auto& entry : golden().at("loss")) {
+    Loss loss = loss_of(entry);
+    loss.smoothing = entry.at("smoothing");
+    smoothed += loss.smoothing > 0.0;
+    const auto delta = entry.at("delta").get<Vector>(), s = entry.at("s").get<Vector>();
+    EXPECT_NEAR(smoothed_loss(loss, {delta, s, entry.at("y")}), entry.at("value").get<double>(), 1e-9) << entry;
+  }
+  EXPECT_GT(smoothed, 10);
+}
+
+TEST(RowCheck, GoldenProjectionsAreFeasibleAndGiveTheEnvelope) {
+  for (const auto& entry : golden().at("projection")) {
+    const Loss loss = loss_of(entry);
+    const std::int64_t y = entry.at("y");
+    const auto a = entry.at("a").get<Vector>(), alpha = entry.at("alpha").get<Vector>();
+    EXPECT_LT(row_infeasibility(loss, alpha, y), 1e-9) << entry;
+    Vector difference(a.size());
+    std::transform(a.begin(), a.end(), alpha.begin(), difference.begin(), std::minus<>());
+    EXPECT_NEAR(squared_distance(loss, a, y), dot(difference, difference), 1e-9 * (1.0 + dot(a, a))) << entry;
+  }
+}
+
+TEST(RowCheck, TheTwoFamiliesDifferWhereTheyShould) {
+  // z sorted: 2, 0 (the true class), -1: usunier counts no negative part, top-k does.
+  const Vector delta = {0.0, 1.0, 1.0}, s = {0.0, 1.0, -2.0};
+  Loss loss{Family::usunier, {0.5, 0.3, 0.2}, 0.0};
+  EXPECT_DOUBLE_EQ(plain_loss(loss, {delta, s, 0}), 1.0);
+  loss.family = Family::top_k;
+  EXPECT_DOUBLE_EQ(plain_loss(loss, {delta, s, 0}), 0.8);
+}
+
+TEST(RowCheck, ConvexCombinationsOfVerticesAreFeasible) {
+  Rng rng(1);
+  for (int trial = 0; trial < 2000; ++trial) {
+    const Case c = random_case(rng);
+    EXPECT_LT(row_infeasibility(c.loss, random_dual_point(c.loss, c.m, c.y, rng), c.y), 1e-12);
+  }
+}
+
+TEST(RowCheck, FeasibilityAgreesWithTheDistanceToTheDualSet) {
+  Rng rng(2);
+  int inside = 0, outside = 0;
+  for (int trial = 0; trial < 4000; ++trial) {
+    const Case c = random_case(rng);
+    Vector alpha = random_dual_point(c.loss, c.m, c.y, rng);
+    const double spread = 0.3 * rng.uniform();
+    for (std::size_t j = 0; j < c.m; ++j) {
+      const double change = spread * rng.normal();
+      alpha[j] += change;
+      alpha[c.y] -= change;
+    }
+    const double distance = std::sqrt(std::max(0.0, squared_distance(c.loss, alpha, c.y)));
+    const double infeasibility = row_infeasibility(c.loss, alpha, c.y);
+    if (infeasibility == 0.0) {
+      ++inside;
+      EXPECT_LT(distance, 1e-6);
+    } else if (infeasibility > 1e-4) {
+      ++outside;
+      EXPECT_GT(distance, 1e-6) << infeasibility;
+    }
+  }
+  EXPECT_GT(inside, 100);
+  EXPECT_GT(outside, 1000);
+}
+
+TEST(RowCheck, TopKAcceptsMassMovedToTheTrueClassOnlyWhereSomeZetaAllowsIt) {
+  // rho = (1/2, 1/2), m = 4, y = 0. With beta_y = 1/2 the rest may be (1/2, 0, 0).
+  const Loss loss{Family::top_k, {0.5, 0.5}, 0.0};
+  EXPECT_EQ(row_infeasibility(loss, Vector{0.5, -0.5, 0.0, 0.0}, 0), 0.0);
+  EXPECT_NEAR(row_infeasibility(loss, Vector{0.6, -0.6, 0.0, 0.0}, 0), 0.1, 1e-15);
+  // rho = (0.8, 0.1, 0.1): beta = (0.8, 0, 0) leaves 0.2 for the true class, so zeta = 1 would need 0.2 <= 0.1.
+  const Loss steep{Family::top_k, {0.8, 0.1, 0.1}, 0.0};
+  EXPECT_GT(row_infeasibility(steep, Vector{0.8, -0.8, 0.0, 0.0, 0.0}, 0), 0.05);
+  EXPECT_LT(row_infeasibility(steep, Vector{0.9, -0.8, -0.1, 0.0, 0.0}, 0), 1e-15);
+  // The Usunier set holds it: its polytope contains every smaller beta.
+  EXPECT_EQ(row_infeasibility({Family::usunier, {0.8, 0.1, 0.1}, 0.0}, Vector{0.8, -0.8, 0.0, 0.0, 0.0}, 0), 0.0);
+}
+
+TEST(RowCheck, EveryBrokenConditionIsSeen) {
+  for (const Family family : {Family::usunier, Family::top_k}) {
+    const Loss loss{family, {1.0}, 0.0};
+    EXPECT_EQ(row_infeasibility(loss, Vector{1.0, -1.0, 0.0}, 0), 0.0);
+    EXPECT_NEAR(row_infeasibility(loss, Vector{1.1, -1.0, 0.0}, 0), 0.1, 1e-15);   // sum not 0
+    EXPECT_NEAR(row_infeasibility(loss, Vector{-0.2, 0.2, 0.0}, 0), 0.2, 1e-15);   // negative beta
+    EXPECT_NEAR(row_infeasibility(loss, Vector{1.4, -0.7, -0.7}, 0), 0.4, 1e-15);  // too much in all
+  }
+}
+
+TEST(RowCheck, TheEnvelopeLiesBelowTheLossByAtMostHalfItsSmoothing) {
+  // max over Q of |alpha|^2 is at most 2 sum(rho)^2.
+  Rng rng(3);
+  for (int trial = 0; trial < 2000; ++trial) {
+    Case c = random_case(rng);
+    Vector delta(c.m, 1.0), s(c.m);
+    delta[c.y] = 0.0;
+    for (double& value : s) value = (trial % 3 == 0 ? 1e4 : 1.0) * rng.normal();
+    c.loss.smoothing = std::pow(10.0, -6.0 + 7.0 * rng.uniform());
+    const double plain = plain_loss(c.loss, {delta, s, c.y}), smooth = smoothed_loss(c.loss, {delta, s, c.y});
+    const double R = std::accumulate(c.loss.rho.begin(), c.loss.rho.end(), 0.0);
+    EXPECT_LE(smooth, plain * (1.0 + 1e-12) + 1e-12);
+    EXPECT_GE(smooth, plain - c.loss.smoothing * R * R - 1e-12 * (1.0 + plain));
+  }
+}
+
+TEST(RowCheck, TheEnvelopeBoundIsAttainedByAFeasiblePoint) {
+  // Fenchel-Young: <c - s, alpha> - smoothing/2 |alpha|^2 never exceeds it for alpha in Q.
+  Rng rng(4);
+  for (int trial = 0; trial < 3000; ++trial) {
+    Case c = random_case(rng);
+    Vector delta(c.m, 1.0), s(c.m);
+    delta[c.y] = 0.0;
+    for (double& value : s) value = rng.normal();
+    c.loss.smoothing = 0.01 + rng.uniform();
+    const Vector alpha = random_dual_point(c.loss, c.m, c.y, rng);
+    const double value = -dot(delta, alpha) - dot(s, alpha) - 0.5 * c.loss.smoothing * dot(alpha, alpha);
+    EXPECT_GE(smoothed_loss(c.loss, {delta, s, c.y}), value - 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace topwolf

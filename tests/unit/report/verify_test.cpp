@@ -1,0 +1,305 @@
+// The verifier on problems solved by hand and on the golden optima, and claims that it must refuse.
+#include "report/verify.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "topwolf/error.hpp"
+#include "unit/report/golden.hpp"
+
+namespace topwolf {
+namespace {
+
+using testing::golden;
+using ::testing::HasSubstr;
+using Vector = std::vector<double>;
+
+Features dense(Vector values, std::int64_t rows) {
+  const std::int64_t cols = static_cast<std::int64_t>(values.size()) / rows;
+  return Features(FeatureStore(DenseStore<double>{std::move(values), rows, cols}));
+}
+
+SparseRows sparse_rows(const std::vector<Vector>& A) {
+  SparseRows rows;
+  for (const Vector& alpha : A) {
+    for (std::size_t j = 0; j < alpha.size(); ++j) {
+      if (alpha[j] == 0.0) continue;
+      rows.column.push_back(static_cast<std::int32_t>(j));
+      rows.values.push_back(alpha[j]);
+    }
+    rows.row_begin.push_back(static_cast<std::int64_t>(rows.values.size()));
+  }
+  return rows;
+}
+
+// Two rows, x = 1 in class 0 and x = -1 in class 1, lambda = 1, max hinge. At W = (w, -w) the primal is
+// w^2 + max(0, 1 - 2w), and at alpha = +-(a, -a) the dual is a - a^2: the optimum is w = a = 1/2, value 1/4.
+struct ByHand : ::testing::Test {
+  Dataset data{dense({1.0, -1.0}, 2), {0, 1}, {LabelType::integer, {"1", "2"}}, {}, 1};
+  Model model;
+  ByHand() {
+    model.d = 1;
+    model.classes = data.classes;
+    model.lambda = 1.0;
+    model.weight_sum = 2.0;
+    model.certified = true;
+    set(0.5, 0.25, 0.25);
+  }
+  void set(double w, double primal, double dual) {
+    model.W = {w, -w};
+    model.certificate = {primal, dual};
+  }
+  static SparseRows dual_at(double a) { return sparse_rows({{a, -a}, {-a, a}}); }
+};
+
+TEST_F(ByHand, TheOptimumIsConfirmed) {
+  const Verification v = verify(data, model, dual_at(0.5));
+  EXPECT_TRUE(v.holds) << v.finding;
+  EXPECT_DOUBLE_EQ(v.primal, 0.25);
+  EXPECT_DOUBLE_EQ(v.dual, 0.25);
+  EXPECT_EQ(v.infeasibility, 0.0);
+  EXPECT_THAT(v.finding, HasSubstr("holds"));
+}
+
+TEST_F(ByHand, PrimalDualAndGapAreRecomputedAwayFromTheOptimum) {
+  set(0.25, 0.5625, 0.16);
+  const Verification v = verify(data, model, dual_at(0.2));
+  EXPECT_TRUE(v.holds) << v.finding;
+  EXPECT_DOUBLE_EQ(v.primal, 0.5625);
+  EXPECT_DOUBLE_EQ(v.dual, 0.16);
+  EXPECT_DOUBLE_EQ(v.gap, 0.4025);
+  EXPECT_DOUBLE_EQ(v.relative_gap, 0.4025 / 0.5625);
+}
+
+TEST_F(ByHand, AClaimWeakerThanTheTruthHolds) {
+  set(0.25, 0.6, 0.1);
+  EXPECT_TRUE(verify(data, model, dual_at(0.2)).holds);
+}
+
+TEST_F(ByHand, APrimalClaimedTooLowIsRefused) {
+  set(0.25, 0.5625 - 1e-8, 0.16);
+  const Verification v = verify(data, model, dual_at(0.2));
+  EXPECT_FALSE(v.holds);
+  EXPECT_THAT(v.finding, HasSubstr("primal"));
+}
+
+TEST_F(ByHand, ADualClaimedTooHighIsRefused) {
+  set(0.25, 0.5625, 0.16 + 1e-8);
+  const Verification v = verify(data, model, dual_at(0.2));
+  EXPECT_FALSE(v.holds);
+  EXPECT_THAT(v.finding, HasSubstr("dual reaches"));
+}
+
+TEST_F(ByHand, AClaimThatIsNotANumberIsRefused) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  set(0.5, nan, 0.25);
+  EXPECT_FALSE(verify(data, model, dual_at(0.5)).holds);
+  set(0.5, 0.25, nan);
+  EXPECT_FALSE(verify(data, model, dual_at(0.5)).holds);
+}
+
+TEST_F(ByHand, AnInfeasibleDualIsRefusedAndItsWorstRowNamed) {
+  const Verification v = verify(data, model, sparse_rows({{0.5, -0.5}, {-1.5, 1.5}}));
+  EXPECT_FALSE(v.holds);
+  EXPECT_DOUBLE_EQ(v.infeasibility, 0.5);
+  EXPECT_THAT(v.finding, HasSubstr("row 2"));
+}
+
+TEST_F(ByHand, AModelWithoutACertificateIsNotConfirmed) {
+  model.certified = false;
+  const Verification v = verify(data, model, dual_at(0.5));
+  EXPECT_FALSE(v.holds);
+  EXPECT_DOUBLE_EQ(v.primal, 0.25);
+}
+
+TEST_F(ByHand, AClaimAboutAnotherNumberOfRowsIsRefused) {
+  model.weight_sum = 3.0;
+  EXPECT_FALSE(verify(data, model, dual_at(0.5)).holds);
+}
+
+TEST_F(ByHand, SmoothingEntersPrimalAndDual) {
+  // At s = 0 the envelope is max over t in [0, 1] of t - smoothing t^2, since |alpha|^2 = 2 t^2: 1/4 for smoothing 1.
+  model.loss.smoothing = 1.0;
+  set(0.0, 0.25, 0.5 - 0.5);
+  const Verification v = verify(data, model, dual_at(0.5));
+  EXPECT_TRUE(v.holds) << v.finding;
+  EXPECT_NEAR(v.primal, 0.25, 1e-15);
+  EXPECT_NEAR(v.dual, 0.25 - 0.25, 1e-15);
+}
+
+TEST_F(ByHand, CostsAreTheMargins) {
+  model.loss.cost_matrix = {0.0, 3.0, 2.0, 0.0};
+  set(0.25, 0.0625 + 0.5 * (2.5 + 1.5), 0.5 - 0.04);
+  const Verification v = verify(data, model, dual_at(0.2));
+  EXPECT_TRUE(v.holds) << v.finding;
+  EXPECT_DOUBLE_EQ(v.primal, 0.0625 + 2.0);
+  EXPECT_DOUBLE_EQ(v.dual, 0.46);
+}
+
+TEST_F(ByHand, TheBiasIsARegularisedFeature) {
+  model.bias = 2.0;
+  model.W = {0.25, 0.1, -0.25, -0.1};
+  model.certificate = {1.0, 0.0};
+  const Verification v = verify(data, model, dual_at(0.2));
+  // Scores +-(0.25 + 0.2) and +-(0.25 - 0.2), z = 1 - 0.9 and 1 - 0.1.
+  EXPECT_DOUBLE_EQ(v.primal, 0.5 * (2 * 0.0625 + 2 * 0.01) + 0.5 * (0.1 + 0.9));
+  // The two rows cancel in the bias' column of W(A).
+  EXPECT_DOUBLE_EQ(v.dual, 0.16);
+}
+
+TEST_F(ByHand, WeightedRowsCountLikeRepeatedRows) {
+  set(0.3, 1.0, 0.0);
+  data.weights = {1.0, 3.0};
+  model.weight_sum = 4.0;
+  const Verification weighted = verify(data, model, sparse_rows({{0.4, -0.4}, {-0.1, 0.1}}));
+  Dataset repeated{dense({1.0, -1.0, -1.0, -1.0}, 4), {0, 1, 1, 1}, data.classes, {}, 1};
+  const Verification plain = verify(repeated, model, sparse_rows({{0.4, -0.4}, {-0.1, 0.1}, {-0.1, 0.1}, {-0.1, 0.1}}));
+  EXPECT_NEAR(weighted.primal, plain.primal, 1e-15);
+  EXPECT_NEAR(weighted.dual, plain.dual, 1e-15);
+  EXPECT_TRUE(weighted.holds) << weighted.finding;
+}
+
+TEST_F(ByHand, SparseAndSinglePrecisionRowsGiveTheSameNumbers) {
+  const SparseRows dual = dual_at(0.2);
+  const Verification expected = verify(data, model, dual);
+  const CsrStore<float> rows{{0, 1, 2}, {0, 0}, {1.0f, -1.0f}, 2, 1};
+  data.X = Features(FeatureStore(rows));
+  const Verification v = verify(data, model, dual);
+  EXPECT_EQ(v.primal, expected.primal);
+  EXPECT_EQ(v.dual, expected.dual);
+}
+
+TEST_F(ByHand, WhatDoesNotFitTogetherIsAnError) {
+  const SparseRows dual = dual_at(0.5);
+  const auto refused = [&](auto&& change) {
+    Dataset changed_data = data;
+    Model changed_model = model;
+    change(changed_data, changed_model);
+    EXPECT_THROW(verify(changed_data, changed_model, dual), Error);
+  };
+  refused([](Dataset& d, Model&) { d.y = {0, 2}; });
+  refused([](Dataset& d, Model&) { d.y = {0, -1}; });
+  refused([](Dataset& d, Model&) { d.y = {0}; });
+  refused([](Dataset& d, Model&) { d.classes.names = {"1", "3"}; });
+  refused([](Dataset& d, Model&) { d.X = dense({1.0, 0.0, -1.0, 0.0}, 2); });
+  refused([](Dataset& d, Model&) { d.weights = {1.0}; });
+  refused([](Dataset& d, Model&) { d.weights = {1.0, -1.0}; });
+  refused([](Dataset& d, Model&) { d.weights = {0.0, 0.0}; });
+  refused([](Dataset&, Model& m) { m.W.pop_back(); });
+  refused([](Dataset&, Model& m) { m.lambda = 0.0; });
+  refused([](Dataset&, Model& m) { m.loss.cost_matrix = {0.0, 1.0}; });
+  refused([](Dataset&, Model& m) { m.loss = {LossName::usunier, 2, {}, 0.0, {}}; });
+  refused([](Dataset&, Model& m) { m.loss = {LossName::weighted_usunier, {}, {0.5, 0.5}, 0.0, {}}; });
+  refused([](Dataset&, Model& m) { m.loss = {LossName::weighted_usunier, {}, {}, 0.0, {}}; });
+  EXPECT_THROW(verify(data, model, sparse_rows({{0.5, -0.5}})), Error);
+}
+
+// A plain block-coordinate Frank-Wolfe on the golden problem, far too slow for anything but 18 rows.
+struct GoldenProblem {
+  std::vector<Vector> X = golden().at("problem").at("X").get<std::vector<Vector>>();
+  std::vector<std::int32_t> y = golden().at("problem").at("y").get<std::vector<std::int32_t>>();
+  std::vector<Vector> cost = golden().at("problem").at("cost").get<std::vector<Vector>>();
+  Dataset data;
+  Model model;
+  Loss loss;
+  std::vector<Vector> A;
+
+  explicit GoldenProblem(const nlohmann::json& entry) {
+    nlohmann::json with_ranks = entry;
+    with_ranks["k"] = golden().at("problem").at("k");
+    with_ranks["rho"] = golden().at("problem").at("rho");
+    loss = testing::loss_of(with_ranks);
+    loss.smoothing = entry.at("smoothing");
+    const LossName name = testing::name_of(entry);
+    const bool weighted_loss = name == LossName::weighted_top_k || name == LossName::weighted_usunier;
+    if (name == LossName::top_k || name == LossName::usunier) model.loss.k = with_ranks["k"].get<std::int64_t>();
+    model.loss.name = name;
+    model.loss.rho = weighted_loss ? with_ranks["rho"].get<Vector>() : Vector{};
+    model.loss.smoothing = loss.smoothing;
+
+    Vector values;
+    for (const Vector& x : X) values.insert(values.end(), x.begin(), x.end());
+    data.X = dense(values, static_cast<std::int64_t>(X.size()));
+    data.y = y;
+    for (std::size_t j = 0; j < cost.size(); ++j) data.classes.names.push_back(std::to_string(j));
+    if (entry.at("weighted")) data.weights = golden().at("problem").at("weights").get<Vector>();
+    if (entry.at("cost_sensitive")) {
+      for (const Vector& row : cost) {
+        model.loss.cost_matrix.insert(model.loss.cost_matrix.end(), row.begin(), row.end());
+      }
+    }
+    model.d = data.X.cols();
+    model.classes = data.classes;
+    model.lambda = entry.at("lam");
+    model.certified = true;
+    model.W.assign(cost.size() * X[0].size(), 0.0);
+    for (std::size_t i = 0; i < X.size(); ++i) model.weight_sum += omega(i);
+    A.assign(X.size(), Vector(cost.size(), 0.0));
+  }
+
+  double omega(std::size_t i) const { return data.weights.empty() ? 1.0 : data.weights[i]; }
+  double delta(std::size_t i, std::size_t j) const {
+    if (static_cast<std::int32_t>(j) == y[i]) return 0.0;
+    return model.loss.cost_matrix.empty() ? 1.0 : cost[y[i]][j];
+  }
+
+  void step(std::size_t i) {
+    const std::size_t m = cost.size(), d = X[i].size();
+    Vector gain(m);  // c - s - smoothing alpha
+    for (std::size_t j = 0; j < m; ++j) {
+      gain[j] = -delta(i, j) - loss.smoothing * A[i][j];
+      for (std::size_t c = 0; c < d; ++c) gain[j] -= model.W[j * d + c] * X[i][c];
+    }
+    std::vector<std::size_t> order(m);
+    for (std::size_t j = 0; j < m; ++j) order[j] = j;
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return gain[a] < gain[b]; });
+    Vector u(m, 0.0);
+    double value = 0.0;
+    for (std::size_t r = 0; r < loss.rho.size(); ++r) {
+      const double z = gain[y[i]] - gain[order[r]];
+      if (loss.family == Family::usunier && z <= 0.0) continue;
+      value += loss.rho[r] * z;
+      u[order[r]] -= loss.rho[r];
+      u[y[i]] += loss.rho[r];
+    }
+    if (value <= 0.0) u.assign(m, 0.0);
+    double slope = 0.0, squares = 0.0, norm = 0.0;
+    for (std::size_t j = 0; j < m; ++j) {
+      slope += gain[j] * (u[j] - A[i][j]);
+      squares += (u[j] - A[i][j]) * (u[j] - A[i][j]);
+    }
+    for (const double x : X[i]) norm += x * x;
+    const double h = omega(i) * norm / (model.lambda * model.weight_sum) + loss.smoothing;
+    const double gamma = slope <= 0.0 ? 0.0 : std::min(1.0, h * squares > 0.0 ? slope / (h * squares) : 1.0);
+    for (std::size_t j = 0; j < m; ++j) {
+      const double change = gamma * (u[j] - A[i][j]);
+      A[i][j] += change;
+      for (std::size_t c = 0; c < d; ++c) {
+        model.W[j * d + c] += omega(i) * change * X[i][c] / (model.lambda * model.weight_sum);
+      }
+    }
+  }
+};
+
+TEST(Verify, EveryGoldenOptimumLiesBetweenTheRecomputedDualAndPrimal) {
+  for (const auto& entry : golden().at("optimum")) {
+    GoldenProblem problem(entry);
+    for (int pass = 0; pass < 3000; ++pass) {
+      for (std::size_t i = 0; i < problem.X.size(); ++i) problem.step(i);
+    }
+    const SparseRows dual = sparse_rows(problem.A);
+    problem.model.certificate = {1e300, -1e300};
+    const Verification v = verify(problem.data, problem.model, dual);
+    const double optimum = entry.at("objective");
+    EXPECT_TRUE(v.holds) << v.finding << entry;
+    EXPECT_GE(v.primal, optimum - 1e-8) << entry;
+    EXPECT_LE(v.dual, optimum + 1e-8) << entry;
+    EXPECT_LT(v.relative_gap, 2e-3) << entry;
+  }
+}
+
+}  // namespace
+}  // namespace topwolf
