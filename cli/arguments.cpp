@@ -1,0 +1,152 @@
+// CLI11 splits the words into options and files; the sentences are ours.
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/fail.hpp"
+#include "suggest.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+// --max_iterations is --max-iterations. What the parser would misread is refused here: an empty value (it would take
+// the next word) and a flag's value.
+std::string normalized(const std::string& word, const std::vector<OptionRow>& rows) {
+  if (!word.starts_with("--") || word.size() == 2) return word;
+  const std::size_t end = std::min(word.find('='), word.size());
+  std::string name = word.substr(0, end);
+  std::replace(name.begin(), name.end(), '_', '-');
+  if (end + 1 == word.size()) fail(ErrorKind::option, "{} needs a value after the =", name);
+  const bool flag =
+      std::any_of(rows.begin(), rows.end(), [&](auto& row) { return row.shown() == name && row.value.empty(); });
+  if (flag && end != word.size()) fail(ErrorKind::option, "{} takes no value", name);
+  return name + word.substr(end);
+}
+
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("-_=+.,:/@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string result = "'";
+  for (char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::optional<double> parse_real(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Arguments::Arguments(Command command, const std::vector<std::string>& words)
+    : command_(command), rows_(options_of(command)) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_option("files", positionals_);
+  std::map<std::string, std::string> values;
+  std::map<std::string, CLI::Option*> parsed;
+  for (const auto& option : rows_) {
+    const std::string key = option.key();
+    std::string names = option.shown();
+    if (option.letter != 0 && !option.name.empty()) names += std::string(",-") + option.letter;
+    parsed[key] = option.value.empty() ? app.add_flag(names) : app.add_option(names, values[key]);
+    parsed[key]->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  std::vector<std::string> reversed;
+  for (auto word = words.rbegin(); word != words.rend(); ++word) reversed.push_back(normalized(*word, rows_));
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::ArgumentMismatch&) {
+    fail(ErrorKind::option, "{} needs a value; 'topwolf {} --help' says which", words.back(),
+         command_row(command).name);
+  } catch (const CLI::ParseError& error) {
+    fail(ErrorKind::option, "{}", error.what());
+  }
+  for (const auto& word : app.remaining()) refuse_unknown(word, command);
+  for (const auto& [key, option] : parsed) {
+    if (option->count() > 1 && !row(key).value.empty())
+      fail(ErrorKind::option, "{} is given {} times; give it once", row(key).shown(), option->count());
+    if (option->count() > 0) given_[key] = values[key];
+  }
+  command_line_ = "topwolf " + std::string(command_row(command).name);
+  for (const auto& word : words) command_line_ += " " + quoted(word);
+  if (!has("help")) check_positionals();
+}
+
+void Arguments::check_positionals() const {
+  const auto& here = command_row(command_);
+  const auto names = here.arguments.empty() ? std::vector<std::string_view>{} : split(here.arguments, ' ');
+  const auto needed = std::count_if(names.begin(), names.end(), [](auto name) { return !name.starts_with('['); });
+  const auto count = static_cast<std::ptrdiff_t>(positionals_.size());
+  if (count < needed)
+    fail(ErrorKind::option, "{} is missing; usage: topwolf {} [options] {}", names[positionals_.size()], here.name,
+         here.arguments);
+  if (count > static_cast<std::ptrdiff_t>(names.size()))
+    fail(ErrorKind::option, "'{}' is one argument too many; usage: topwolf {} [options] {}", positionals_[names.size()],
+         here.name, here.arguments);
+}
+
+const OptionRow& Arguments::row(std::string_view key) const {
+  return *std::find_if(rows_.begin(), rows_.end(), [&](const auto& option) { return option.key() == key; });
+}
+
+std::optional<std::string> Arguments::positional(std::size_t place) const {
+  return place < positionals_.size() ? std::optional(positionals_[place]) : std::nullopt;
+}
+
+std::string Arguments::text(std::string_view key) const {
+  const auto found = given_.find(std::string(key));
+  return found == given_.end() ? "" : found->second;
+}
+
+std::string Arguments::choice(std::string_view key) const {
+  if (!has(key)) return std::string(row(key).initial);
+  const auto choices = split(row(key).choices, '|');
+  std::string value = text(key);
+  std::replace(value.begin(), value.end(), '_', '-');
+  if (std::find(choices.begin(), choices.end(), value) == choices.end())
+    fail(ErrorKind::option, "{} is '{}'; it must be {}", row(key).shown(), text(key), join_choices(choices));
+  return value;
+}
+
+std::optional<double> Arguments::real(std::string_view key) const {
+  if (!has(key)) return std::nullopt;
+  const auto value = parse_real(text(key));
+  if (!value) fail(ErrorKind::option, "{} is '{}'; it must be a finite number", row(key).shown(), text(key));
+  return value;
+}
+
+std::vector<double> Arguments::reals(std::string_view key) const {
+  std::vector<double> result;
+  if (!has(key)) return result;
+  const std::string given = text(key);
+  for (const auto part : split(given, ',')) {
+    const auto value = parse_real(part);
+    if (!value)
+      fail(ErrorKind::option, "{} has '{}' at place {}; it must be finite numbers separated by commas",
+           row(key).shown(), part, result.size() + 1);
+    result.push_back(*value);
+  }
+  return result;
+}
+
+std::optional<std::int64_t> Arguments::integer(std::string_view key, std::int64_t low, std::int64_t high) const {
+  if (!has(key)) return std::nullopt;
+  const std::string given = text(key);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+  if (error != std::errc() || end != given.data() + given.size() || value < low || value > high)
+    fail(ErrorKind::option, "{} is '{}'; it must be an integer from {} to {}", row(key).shown(), given, low, high);
+  return value;
+}
+
+}  // namespace topwolf::cli

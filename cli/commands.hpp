@@ -1,0 +1,16 @@
+// The commands. Each returns the program's exit code and throws topwolf::Error where it cannot do its work.
+#pragma once
+
+#include "arguments.hpp"
+
+namespace topwolf::cli {
+
+int run_train(const Arguments& arguments);
+int run_predict(const Arguments& arguments);
+int run_evaluate(const Arguments& arguments);
+int run_inspect(const Arguments& arguments);
+int run_convert(const Arguments& arguments);
+int run_verify(const Arguments& arguments);
+int run_demo(const Arguments& arguments);
+
+}  // namespace topwolf::cli

@@ -1,0 +1,48 @@
+// topwolf convert: data from one format to another, models from and to LIBLINEAR's.
+#include "commands.hpp"
+#include "core/fail.hpp"
+#include "data/write.hpp"
+#include "data_options.hpp"
+#include "terminal.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+void convert_model(const Arguments& arguments, const std::string& from, const std::string& to) {
+  for (const auto* name : {"labels", "label-column", "output-labels"})
+    if (arguments.has(name)) fail(ErrorKind::option, "--{} is for data, but {} is a model", name, from);
+  const bool native = arguments.has("to") ? arguments.choice("to") == "topwolf" : to.ends_with(".topwolf");
+  const Model model = load_model(from);
+  if (native) {
+    save_model(model, to);
+  } else {
+    save_liblinear(model, to);
+  }
+}
+
+void convert_data(const Arguments& arguments, const std::string& from, const std::string& to) {
+  if (arguments.has("to"))
+    fail(ErrorKind::option, "--to is for models, but {} is data, whose format follows from the name {}", from, to);
+  LoadOptions options = load_options(arguments, from);
+  options.labels_optional = true;
+  const std::string labels = arguments.text("output-labels");
+  if (!labels.empty()) check_output(labels, {from, options.labels_path});
+  write_dataset(load_raw(options), to, labels);
+}
+
+}  // namespace
+
+int run_convert(const Arguments& arguments) {
+  const std::string& from = arguments.required_positional(0);
+  const std::string& to = arguments.required_positional(1);
+  check_output(to, {from, arguments.text("labels")});
+  if (is_model_file(from)) {
+    convert_model(arguments, from, to);
+  } else {
+    convert_data(arguments, from, to);
+  }
+  return 0;
+}
+
+}  // namespace topwolf::cli

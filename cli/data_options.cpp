@@ -1,0 +1,71 @@
+// Reads nothing itself: the library loads, this file decides with which options.
+#include "data_options.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/fail.hpp"
+#include "data/byte_source.hpp"
+
+namespace topwolf::cli {
+
+int threads_of(const Arguments& arguments) {
+  return static_cast<int>(arguments.integer("threads", 0, 4096).value_or(0));
+}
+
+LoadOptions load_options(const Arguments& arguments, const std::string& path) {
+  LoadOptions options;
+  options.path = path;
+  options.labels_path = arguments.text("labels");
+  options.label_column = arguments.text("label-column");
+  const std::string base = arguments.choice("index-base");
+  if (base != "auto") options.index_base = base == "0" ? 0 : 1;
+  options.precision = arguments.choice("precision") == "float64" ? Precision::float64 : Precision::float32;
+  options.threads = threads_of(arguments);
+  return options;
+}
+
+RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,
+                          Warnings& warnings) {
+  LoadOptions options = load_options(arguments, path);
+  if (!options.index_base) options.index_base = model.index_base;
+  if (!arguments.has("precision")) options.precision = model.precision;
+  options.cols = model.d;
+  options.labels_optional = labels_optional;
+  LoadReport report;
+  RawDataset raw = load_raw(options, &report);
+  const std::int64_t cols = std::visit([](const auto& store) { return store.cols; }, raw.X);
+  if (cols != model.d)
+    fail(ErrorKind::data, "{}: the rows have {} features, but the model was trained on {}", path, cols, model.d);
+  if (report.dropped_values > 0)
+    warnings.add(fmt::format("{}: {} values have an index beyond the model's {} features and are ignored", path,
+                             report.dropped_values, model.d));
+  apply_normalization(model.normalization, raw.X);
+  return raw;
+}
+
+bool is_model_file(const std::string& path) {
+  const std::string begin = peek_bytes(path, 9);
+  // A .topwolf file is a safetensors container: 8 bytes of length, then a JSON object.
+  const bool container = begin.size() == 9 && begin[8] == '{' && begin.substr(4, 4) == std::string(4, '\0');
+  return container || begin == std::string_view("solver_type").substr(0, 9);
+}
+
+void check_output(const std::string& path, const std::vector<std::string>& inputs) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const auto& input : inputs)
+    if (input != "-" && fs::is_regular_file(path, error) && fs::equivalent(path, input, error))
+      fail(ErrorKind::option, "{} would be written over {}, which is being read; give another name", path, input);
+  if (fs::is_directory(path, error)) fail(ErrorKind::io, "{}: cannot be written: it is a folder", path);
+  // A regular file is replaced, for which its folder counts; a device or a pipe is written to.
+  const bool replaced = !fs::exists(path, error) || fs::is_regular_file(path, error);
+  const fs::path place = replaced ? fs::weakly_canonical(fs::absolute(path), error).parent_path() : fs::path(path);
+  if (access(place.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
+    fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place.string(), std::strerror(errno));
+}
+
+}  // namespace topwolf::cli

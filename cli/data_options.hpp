@@ -1,0 +1,29 @@
+// The options that every command reading data shares, and the rules for reading data that meets a model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "terminal.hpp"
+#include "topwolf/dataset.hpp"
+#include "topwolf/model.hpp"
+
+namespace topwolf::cli {
+
+int threads_of(const Arguments& arguments);
+
+LoadOptions load_options(const Arguments& arguments, const std::string& path);
+
+// Rows as the model wants them: its index base and precision unless told otherwise, its width, its normalisation.
+// Sparse indices beyond its width are dropped with one warning; a dense row of another width is an Error{data}.
+RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,
+                          Warnings& warnings);
+
+// Whether the file is a model (.topwolf or LIBLINEAR's), by its first bytes.
+bool is_model_file(const std::string& path);
+
+// Error{io} unless a file can be written there; Error{option} if it is one of the files being read.
+void check_output(const std::string& path, const std::vector<std::string>& inputs);
+
+}  // namespace topwolf::cli

@@ -1,0 +1,54 @@
+// topwolf evaluate: top-k errors on labelled rows, as a table or as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "commands.hpp"
+#include "data_options.hpp"
+#include "summary.hpp"
+#include "terminal.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+const std::vector<std::int64_t> places{1, 3, 5, 10};
+
+void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {
+  const auto unseen = std::count(y.begin(), y.end(), -1);
+  if (unseen > 0)
+    warnings.add(fmt::format("{}: {} of {} rows have a label that the model does not know; they are wrong at every k",
+                             path, unseen, y.size()));
+}
+
+}  // namespace
+
+int run_evaluate(const Arguments& arguments) {
+  const std::string& path = arguments.required_positional(0);
+  const Model model = load_model(arguments.required_positional(1));
+  Warnings warnings;
+  RawDataset raw = load_for_model(arguments, path, model, false, warnings);
+  const std::vector<std::int32_t> y = map_labels(raw, model.classes);
+  warn_of_unseen(y, path, warnings);
+  // With fewer than k classes every class is among the k best.
+  std::vector<std::int64_t> ks = places;
+  for (auto& k : ks) k = std::min(k, model.m());
+  const Features X(std::move(raw.X));
+  const std::vector<double> errors = top_k_errors(model, X, y, ks, threads_of(arguments));
+
+  Json document;
+  std::string table;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    document[fmt::format("top{}_error", places[i])] = errors[i];
+    table += fmt::format("{:<14}{:>8.2f} %\n", fmt::format("top-{} error", places[i]), 100.0 * errors[i]);
+  }
+  document["n"] = X.rows();
+  document["m"] = model.m();
+  document["warnings"] = warnings.sentences();
+  table += fmt::format("{:<14}{:>8}\n", "rows", X.rows());
+  print(arguments.has("json") ? dump(document) : table);
+  return 0;
+}
+
+}  // namespace topwolf::cli

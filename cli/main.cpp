@@ -1,0 +1,128 @@
+// The program: finds the command, runs it, and turns what went wrong into one sentence and an exit code.
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <new>
+
+#include "commands.hpp"
+#include "core/fail.hpp"
+#include "documents.hpp"
+#include "signals.hpp"
+#include "suggest.hpp"
+#include "terminal.hpp"
+#include "topwolf/version.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::option:
+      return 2;
+    case ErrorKind::data:
+      return 3;
+    case ErrorKind::io:
+      return 4;
+    case ErrorKind::memory:
+      return 6;
+    case ErrorKind::internal:
+      break;
+  }
+  return 1;
+}
+
+int run_command(Command command, const std::vector<std::string>& words) {
+  const Arguments arguments(command, words);
+  if (arguments.has("help")) {
+    print(help(command));
+    return 0;
+  }
+  switch (command) {
+    case Command::train:
+      return run_train(arguments);
+    case Command::predict:
+      return run_predict(arguments);
+    case Command::evaluate:
+      return run_evaluate(arguments);
+    case Command::inspect:
+      return run_inspect(arguments);
+    case Command::convert:
+      return run_convert(arguments);
+    case Command::verify:
+      return run_verify(arguments);
+    case Command::demo:
+      break;
+  }
+  return run_demo(arguments);
+}
+
+// For the build, which installs what this prints.
+int run_generate(const std::vector<std::string>& words) {
+  const std::map<std::string, std::function<std::string()>> writers{{"man", man_page},
+                                                                    {"markdown", markdown},
+                                                                    {"bash", bash_completion},
+                                                                    {"zsh", zsh_completion},
+                                                                    {"fish", fish_completion}};
+  const auto found = words.size() == 1 ? writers.find(words[0]) : writers.end();
+  if (found == writers.end())
+    fail(ErrorKind::option, "generate needs one argument, which must be man, markdown, bash, zsh or fish");
+  print(found->second());
+  return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    narrate(usage());
+    return exit_code(ErrorKind::option);
+  }
+  const std::string& name = words.front();
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (const auto* command = find_command(name)) return run_command(command->id, rest);
+  if (name == "generate") return run_generate(rest);
+  if (name == "--help" || name == "-h" || name == "help") {
+    print(usage());
+    return 0;
+  }
+  if (name == "--version") {
+    print(fmt::format("topwolf {}\n", TOPWOLF_VERSION));
+    return 0;
+  }
+  std::vector<std::string> candidates{"--help", "--version"};
+  std::vector<std::string_view> names;
+  for (const auto& row : commands()) {
+    candidates.emplace_back(row.name);
+    names.push_back(row.name);
+  }
+  const std::string near = nearest(name, candidates);
+  fail(ErrorKind::option, "there is no command '{}'{}; it must be {}", name,
+       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), join_choices(names));
+}
+
+int guarded(const std::vector<std::string>& words) {
+  try {
+    const int code = run(words);
+    finish_output();
+    return code;
+  } catch (const ClosedPipe&) {
+    constexpr int as_if_by_sigpipe = 141;
+    return as_if_by_sigpipe;
+  } catch (const Error& error) {
+    print_error(error.what());
+    return exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    print_error("there is not enough memory; fewer rows, or --precision float32, need less");
+    return exit_code(ErrorKind::memory);
+  } catch (const std::exception& error) {
+    print_error(fmt::format("a defect of topwolf, please report it: {}", error.what()));
+    return exit_code(ErrorKind::internal);
+  }
+}
+
+}  // namespace
+}  // namespace topwolf::cli
+
+int main(int argc, char** argv) {
+  topwolf::cli::install_signal_handlers();
+  return topwolf::cli::guarded(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,171 @@
+// The rows of the option table. Adding an option is adding a row here and reading it in one command's file.
+#include "option_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace topwolf::cli {
+namespace {
+
+constexpr unsigned bit(Command id) {
+  return 1u << static_cast<unsigned>(id);
+}
+constexpr unsigned train = bit(Command::train);
+constexpr unsigned predict = bit(Command::predict);
+constexpr unsigned evaluate = bit(Command::evaluate);
+constexpr unsigned inspect = bit(Command::inspect);
+constexpr unsigned convert = bit(Command::convert);
+constexpr unsigned verify = bit(Command::verify);
+constexpr unsigned demo = bit(Command::demo);
+constexpr unsigned reading = train | predict | evaluate | inspect | convert | verify;
+
+constexpr std::array command_rows{
+    CommandRow{
+        Command::train, "train", "DATA [MODEL]", "Train a classifier and certify how close it is to the optimum.",
+        "DATA is LIBSVM text (plain, .gz, .bz2, .xz, .zst, or - for standard input), .npy, .npz, .csv or .twd. "
+        "MODEL is DATA's base name with .topwolf added, in the current folder, unless given; from standard input "
+        "a model is written only where MODEL is given. Training stops when any of the given criteria holds.",
+        "topwolf train --loss usunier:20 train.svm model.topwolf"},
+    CommandRow{Command::predict, "predict", "DATA MODEL", "Print the best classes of every row.",
+               "One line a row: the labels of the K best classes, best first, separated by tabs; ties go to the lower "
+               "class. Rows need no label. The features are prepared as the model says.",
+               "topwolf predict -k 5 --scores test.svm model.topwolf"},
+    CommandRow{Command::evaluate, "evaluate", "DATA MODEL", "Measure the top-1, top-3, top-5 and top-10 errors.",
+               "The top-k error is the share of rows whose label is not among the k best classes. A label that was not "
+               "seen in training is wrong at every k.",
+               "topwolf evaluate test.svm model.topwolf --json"},
+    CommandRow{Command::inspect, "inspect", "FILE", "Say what a model or a data file holds.",
+               "FILE is a .topwolf model, a LIBLINEAR model or any data file that train reads.",
+               "topwolf inspect model.topwolf"},
+    CommandRow{Command::convert, "convert", "FROM TO",
+               "Convert data between formats, and models from and to LIBLINEAR.",
+               "Data is written in the format that TO's name ends with: .svm, .libsvm or .txt (LIBSVM text), .csv, "
+               ".npz, .npy (features alone), .twd (a cache that loads fast), "
+               "or LIBSVM text. A model becomes a .topwolf file if TO ends so, else a LIBLINEAR model.",
+               "topwolf convert train.svm.gz train.twd"},
+    CommandRow{Command::verify, "verify", "DATA MODEL", "Check a model's certificate independently of the solvers.",
+               "Recomputes the primal, the feasibility of the dual, the dual and the gap by plain loops in double "
+               "precision. The exit code is 0 only if the model's claim holds.",
+               "topwolf verify train.svm model.topwolf --dual model.dual"},
+    CommandRow{Command::demo, "demo", "", "Train on generated data: no file, no network.",
+               "Generates 200 classes in 40 groups of look-alikes, trains max-hinge and usunier with k = 20, and shows "
+               "certificates and test errors.",
+               "topwolf demo"},
+};
+
+constexpr std::array option_rows{
+    OptionRow{
+        "loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier", "max-hinge", "Loss", train,
+        "max-hinge, top-k, usunier, weighted-top-k or weighted-usunier; usunier:20 stands for usunier with -k 20."},
+    OptionRow{"", 'k', "K", "", "min(5, m-1)", "Loss", train, "The k of top-k and usunier, from 1 to m-1."},
+    OptionRow{"rho", 0, "R1,R2,...", "", "5,4,3,2,1 scaled", "Loss", train,
+              "Weights over ranks of the weighted losses: at least 0, non-increasing, the first above 0. They are used "
+              "as given; the default is cut to m-1 places and scaled to sum 1."},
+    OptionRow{"cost-matrix", 0, "FILE", "", "", "Loss", train,
+              "Margins, m x m with a zero diagonal, row = true class: numbers separated by blanks or commas, or .npy."},
+    OptionRow{"smoothing", 0, "S", "", "0", "Loss", train, "The Moreau parameter, at least 0; 0 is the loss itself."},
+    OptionRow{"C", 'c', "C", "", "1", "Problem", train, "Weight of the loss: lambda = 1 / (C N) for N rows; above 0."},
+    OptionRow{"lambda", 0, "L", "", "1 / (C N)", "Problem", train,
+              "Weight of the regulariser, above 0; instead of --C."},
+    OptionRow{"bias", 0, "B", "", "0", "Problem", train,
+              "Value of an added constant feature, regularised as the others; 0 adds none, as in LIBLINEAR."},
+    OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", train,
+              "Scale rows to unit length or columns to maximum 1; kept in the model and applied again by predict."},
+    OptionRow{"solver", 0, "auto|lsfw|stdfw|pg", "auto|lsfw|stdfw|pg", "auto", "Solver", train,
+              "Frank-Wolfe with line search, Frank-Wolfe with the standard step, or projected gradient."},
+    OptionRow{"tolerance", 0, "T", "", "1e-3", "Solver", train,
+              "Stop when gap <= T * primal; off by default where --absolute-gap is given."},
+    OptionRow{"absolute-gap", 0, "G", "", "", "Solver", train, "Stop when gap <= G."},
+    OptionRow{"max-iterations", 0, "N", "", "100000", "Solver", train, "Stop after N passes over the rows."},
+    OptionRow{"time-limit", 0, "SECONDS", "", "", "Solver", train, "Stop after this many seconds of training."},
+    OptionRow{"", 'k', "K", "", "1", "Prediction", predict, "How many classes to print, from 1 to m."},
+    OptionRow{"scores", 0, "", "", "", "Prediction", predict, "Print the score after each label."},
+    OptionRow{"to", 0, "topwolf|liblinear", "topwolf|liblinear", "by TO's name", "Conversion", convert,
+              "The format of a model."},
+    OptionRow{"output-labels", 0, "FILE", "", "", "Conversion", convert,
+              "Where the labels go when TO is .npy, which holds features alone."},
+    OptionRow{"labels", 0, "FILE", "", "", "Data", reading, "Labels in a file of their own: .npy, or one a line."},
+    OptionRow{"label-column", 0, "NAME|NUMBER", "", "", "Data", reading,
+              "The label's column in a CSV file, counted from 1."},
+    OptionRow{
+        "index-base", 0, "auto|0|1", "auto|0|1", "auto", "Data", reading,
+        "The first index of LIBSVM text; auto is the model's where there is one, else 0 if some index is 0, else 1."},
+    OptionRow{"precision", 0, "float32|float64", "float32|float64", "float32", "Data", reading,
+              "How features are stored; where there is a model, the default is the model's."},
+    OptionRow{"threads", 0, "N", "", "0", "Data", reading | demo, "Threads to use; 0 is every core."},
+    OptionRow{"seed", 0, "N", "", "0", "Solver", train, "Seed of the solvers that draw random numbers."},
+    OptionRow{"seed", 0, "N", "", "0", "Data", demo, "Seed of the generated data."},
+    OptionRow{"dual", 0, "FILE", "", "", "Output", train,
+              "Write the dual, with which 'topwolf verify' checks the model."},
+    OptionRow{"dual", 0, "FILE", "", "", "Certificate", verify, "The dual that 'topwolf train --dual' wrote; needed."},
+    OptionRow{"trace", 0, "FILE", "", "", "Output", train, "Write one JSON line an iteration."},
+    OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict, "Where the predictions go."},
+    OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
+    OptionRow{"json", 0, "", "", "", "Output", train | evaluate | inspect | verify,
+              "Print exactly one JSON document on standard output."},
+    OptionRow{"quiet", 'q', "", "", "", "Output", train | demo,
+              "No progress on standard error; warnings are still shown."},
+    OptionRow{"help", 'h', "", "", "", "Output", reading | demo, "Print this help."},
+};
+
+constexpr std::array exit_rows{
+    ExitRow{0, "converged, or done"},
+    ExitRow{1, "a defect of topwolf itself"},
+    ExitRow{2, "an option's syntax or value, or a conflict between options"},
+    ExitRow{3, "bad data, options that do not fit the data, a corrupt model, or a certificate that does not hold"},
+    ExitRow{4, "something cannot be read or written"},
+    ExitRow{5, "training stopped before the tolerance was reached; the model is written"},
+    ExitRow{6, "out of memory"},
+    ExitRow{130, "ended by SIGINT; training writes the best model so far"},
+    ExitRow{141, "the reader of standard output went away"},
+    ExitRow{143, "ended by SIGTERM; training writes the best model so far"},
+};
+
+}  // namespace
+
+std::span<const CommandRow> commands() {
+  return command_rows;
+}
+std::span<const OptionRow> options() {
+  return option_rows;
+}
+std::span<const ExitRow> exit_codes() {
+  return exit_rows;
+}
+
+const CommandRow& command_row(Command id) {
+  return command_rows[static_cast<std::size_t>(id)];
+}
+
+const CommandRow* find_command(std::string_view name) {
+  const auto found =
+      std::find_if(command_rows.begin(), command_rows.end(), [&](auto& row) { return row.name == name; });
+  return found == command_rows.end() ? nullptr : &*found;
+}
+
+std::vector<OptionRow> options_of(Command id) {
+  std::vector<OptionRow> rows;
+  std::copy_if(option_rows.begin(), option_rows.end(), std::back_inserter(rows),
+               [&](auto& row) { return (row.commands & bit(id)) != 0; });
+  return rows;
+}
+
+std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
+  std::vector<std::string_view> groups;
+  for (const auto& row : rows)
+    if (std::find(groups.begin(), groups.end(), row.group) == groups.end()) groups.push_back(row.group);
+  return groups;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace topwolf::cli

@@ -1,0 +1,16 @@
+// SIGINT and SIGTERM: outside training they end the program at once; in training the first one asks for an orderly end
+// with the best model so far, and a second one ends the program at once.
+#pragma once
+
+namespace topwolf::cli {
+
+// Also makes writing to a closed pipe an error of the write instead of a signal.
+void install_signal_handlers();
+
+// From here on the first signal waits to be noticed.
+void hold_signals();
+
+// The signal that was noticed while held; 0: none.
+int held_signal();
+
+}  // namespace topwolf::cli

@@ -1,0 +1,96 @@
+// Never optimistic: percentages are rounded upwards, and relate to the lower bound of the optimum.
+#include "summary.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace topwolf::cli {
+namespace {
+
+// Two significant digits, upwards.
+std::string rounded_up(double value) {
+  if (!(value > 0.0)) return "0";
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1.0);
+  return fmt::format("{:g}", std::ceil(value / unit * (1.0 - 1e-12)) * unit);
+}
+
+}  // namespace
+
+std::string_view to_string(Precision precision) {
+  return precision == Precision::float32 ? "float32" : "float64";
+}
+
+std::string_view to_string(NormalizeKind kind) {
+  return kind == NormalizeKind::none ? "none" : kind == NormalizeKind::unit ? "unit" : "maxabs";
+}
+
+std::string_view to_string(LabelType type) {
+  switch (type) {
+    case LabelType::integer:
+      return "integer";
+    case LabelType::real:
+      return "real";
+    case LabelType::boolean:
+      return "boolean";
+    case LabelType::text:
+      break;
+  }
+  return "text";
+}
+
+std::string describe_loss(const LossSpec& loss) {
+  std::string text(to_string(loss.name));
+  if (loss.k) text += fmt::format(", k = {}", *loss.k);
+  if (!loss.rho.empty()) text += fmt::format(", rho = {:.4g}", fmt::join(loss.rho, ","));
+  if (loss.smoothing > 0.0) text += fmt::format(", smoothing {:g}", loss.smoothing);
+  if (!loss.cost_matrix.empty()) text += ", with a cost matrix";
+  return text;
+}
+
+std::string certificate_sentence(const Certificate& certificate) {
+  const double gap = std::max(certificate.gap(), 0.0);
+  // The optimum is at least the dual, so gap / dual bounds the relative excess.
+  if (certificate.dual > 0.0)
+    return fmt::format("at most {} % above the optimum", rounded_up(100.0 * gap / certificate.dual));
+  return fmt::format("at most {} above the optimum", rounded_up(gap));
+}
+
+std::string status_sentence(Status status, std::int64_t iterations) {
+  const std::string passes = fmt::format("{} {}", iterations, iterations == 1 ? "pass" : "passes");
+  switch (status) {
+    case Status::converged:
+      return "converged after " + passes;
+    case Status::iteration_limit:
+      return "stopped at the limit of " + passes;
+    case Status::time_limit:
+      return "stopped at the time limit after " + passes;
+    case Status::stalled:
+      return "stalled after " + passes;
+    case Status::interrupted:
+      break;
+  }
+  return "interrupted after " + passes;
+}
+
+void add_loss(Json& document, const LossSpec& loss) {
+  document["loss"] = to_string(loss.name);
+  document["k"] = loss.k ? Json(*loss.k) : Json(nullptr);
+  document["rho"] = loss.rho.empty() ? Json(nullptr) : Json(loss.rho);
+  document["smoothing"] = loss.smoothing;
+}
+
+void add_certificate(Json& document, const Certificate& certificate) {
+  document["primal"] = certificate.primal;
+  document["dual"] = certificate.dual;
+  document["gap"] = certificate.gap();
+  document["relative_gap"] = certificate.relative_gap();
+}
+
+std::string dump(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace topwolf::cli

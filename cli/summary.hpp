@@ -1,0 +1,37 @@
+// What a training run says about itself, as sentences for people and as JSON for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "topwolf/dataset.hpp"
+#include "topwolf/model.hpp"
+#include "topwolf/train.hpp"
+
+namespace topwolf::cli {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view to_string(Precision precision);
+std::string_view to_string(NormalizeKind kind);
+std::string_view to_string(LabelType type);
+
+// "usunier, k = 20".
+std::string describe_loss(const LossSpec& loss);
+
+// "at most 0.09 % above the optimum", rounded upwards.
+std::string certificate_sentence(const Certificate& certificate);
+
+// "converged after 214 passes".
+std::string status_sentence(Status status, std::int64_t iterations);
+
+// k, rho and the loss's other parameters, null where the loss has none.
+void add_loss(Json& document, const LossSpec& loss);
+
+void add_certificate(Json& document, const Certificate& certificate);
+
+// The document as text. Labels and names of files may be any bytes; those that are not UTF-8 are replaced.
+std::string dump(const Json& document);
+
+}  // namespace topwolf::cli

@@ -1,0 +1,68 @@
+// Streams of the C library: their errors can be asked for, and nothing here needs more.
+#include "terminal.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/atomic_file.hpp"
+#include "core/fail.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+[[noreturn]] void refuse_write(int error) {
+  if (error == EPIPE) throw ClosedPipe{};
+  fail(ErrorKind::io, "standard output cannot be written: {}", std::strerror(error));
+}
+
+bool is_terminal(std::FILE* stream) {
+  const char* kind = std::getenv("TERM");
+  return isatty(fileno(stream)) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+bool has_colour(std::FILE* stream) {
+  const char* refused = std::getenv("NO_COLOR");
+  return is_terminal(stream) && (refused == nullptr || *refused == '\0');
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) refuse_write(errno);
+}
+
+void finish_output() {
+  if (std::fflush(stdout) != 0) refuse_write(errno);
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  if (path.empty()) return print(text);
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+// Narration that nobody listens to is no error, hence fputs.
+void narrate(std::string_view text) {
+  std::fputs(std::string(text).c_str(), stderr);
+}
+
+void print_error(std::string_view sentence) {
+  const bool colour = has_colour(stderr);
+  narrate(fmt::format("{}topwolf:{} {}\n", colour ? "\x1b[31m" : "", colour ? "\x1b[0m" : "", sentence));
+}
+
+void Warnings::add(const std::string& sentence) {
+  const bool colour = has_colour(stderr);
+  narrate(fmt::format("topwolf: {}warning:{} {}\n", colour ? "\x1b[33m" : "", colour ? "\x1b[0m" : "", sentence));
+  sentences_.push_back(sentence);
+}
+
+ProgressStyle progress_style(bool brief) {
+  return {.live = is_terminal(stderr), .colour = has_colour(stderr), .brief = brief};
+}
+
+}  // namespace topwolf::cli

@@ -1,0 +1,43 @@
+// Standard output for results, standard error for narration, files for what is asked for by name. A write that fails is
+// an Error{io}; a reader that went away ends the program quietly.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/progress.hpp"
+
+namespace topwolf::cli {
+
+// Thrown when the reader of a pipe has gone.
+struct ClosedPipe {};
+
+// Results. Text is buffered; finish_output reports what could not be written.
+void print(std::string_view text);
+void finish_output();
+
+// A whole text to a file, or to standard output for "".
+void write_text(const std::string& path, std::string_view text);
+
+// Narration, on standard error.
+void narrate(std::string_view text);
+
+// "topwolf: sentence" on standard error.
+void print_error(std::string_view sentence);
+
+// Warnings go to standard error at once and are kept for --json.
+class Warnings {
+ public:
+  void add(const std::string& sentence);
+  const std::vector<std::string>& sentences() const { return sentences_; }
+
+ private:
+  std::vector<std::string> sentences_;
+};
+
+// How progress is shown on standard error.
+ProgressStyle progress_style(bool brief = false);
+
+}  // namespace topwolf::cli

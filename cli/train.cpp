@@ -1,0 +1,189 @@
+// topwolf train: options to TrainOptions, data to Dataset, a model and its certificate to files and standard output.
+// What can be refused early is refused before the data is read.
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "commands.hpp"
+#include "core/clock.hpp"
+#include "core/fail.hpp"
+#include "core/threads.hpp"
+#include "data/cost_matrix.hpp"
+#include "data_options.hpp"
+#include "model/dual_file.hpp"
+#include "report/progress.hpp"
+#include "signals.hpp"
+#include "summary.hpp"
+#include "terminal.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+LossSpec loss_of(const Arguments& arguments) {
+  LossSpec loss = arguments.has("loss") ? parse_loss(arguments.text("loss")) : LossSpec{};
+  if (const auto k = arguments.integer("k", 1, largest)) {
+    if (loss.k)
+      fail(ErrorKind::option, "k is given twice, by --loss {} and by -k; give it once", arguments.text("loss"));
+    loss.k = k;
+  }
+  loss.rho = arguments.reals("rho");
+  loss.smoothing = arguments.real("smoothing").value_or(0.0);
+  // What no number of classes would make right is refused before the data is read.
+  LossSpec wish = loss;
+  if (wish.k) wish.k = 1;
+  resolve_loss(wish, static_cast<std::int64_t>(wish.rho.size()) + 2);
+  return loss;
+}
+
+TrainOptions train_options(const Arguments& arguments) {
+  TrainOptions options;
+  options.loss = loss_of(arguments);
+  if (arguments.has("lambda") && arguments.has("C"))
+    fail(ErrorKind::option, "--lambda and --C say the same thing in two ways; give one of them");
+  options.C = arguments.real("C").value_or(options.C);
+  options.lambda = arguments.real("lambda");
+  const std::string solver = arguments.choice("solver");
+  for (const auto name : {SolverName::automatic, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
+    if (topwolf::to_string(name) == solver) options.solver = name;
+  options.tolerance = arguments.real("tolerance");
+  options.absolute_gap = arguments.real("absolute-gap");
+  options.max_iterations = arguments.integer("max-iterations", 1, largest).value_or(options.max_iterations);
+  options.time_limit_s = arguments.real("time-limit");
+  options.bias = arguments.real("bias").value_or(options.bias);
+  options.threads = threads_of(arguments);
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0, largest).value_or(0));
+  options.keep_dual = arguments.has("dual");
+  check(options);
+  return options;
+}
+
+NormalizeKind normalize_kind(const Arguments& arguments) {
+  const std::string kind = arguments.choice("normalize");
+  return kind == "unit" ? NormalizeKind::unit : kind == "maxabs" ? NormalizeKind::maxabs : NormalizeKind::none;
+}
+
+// "" where no model is asked for.
+std::string model_path(const Arguments& arguments) {
+  const std::string& data = arguments.required_positional(0);
+  const auto given = arguments.positional(1);
+  if (given == "-")
+    fail(ErrorKind::option, "a model cannot be written to standard output; MODEL must be a file's name");
+  if (given) return *given;
+  return data == "-" ? "" : std::filesystem::path(data).filename().string() + ".topwolf";
+}
+
+void check_outputs(const Arguments& arguments, const std::string& model) {
+  const std::vector<std::string> inputs{arguments.required_positional(0), arguments.text("labels"),
+                                        arguments.text("cost-matrix")};
+  for (const auto& path : {model, arguments.text("dual"), arguments.text("trace")}) {
+    if (!path.empty()) check_output(path, inputs);
+  }
+  const std::string dual = arguments.text("dual");
+  const std::string trace = arguments.text("trace");
+  if ((!dual.empty() && (dual == model || dual == trace)) || (!trace.empty() && trace == model))
+    fail(ErrorKind::option, "MODEL, --dual and --trace must be different files");
+}
+
+struct Run {
+  TrainOptions options;
+  NormalizeKind normalize = NormalizeKind::none;
+  Normalization normalization;
+  double load_seconds = 0.0;
+  double train_seconds = 0.0;
+  TrainResult result;
+  Warnings warnings;
+};
+
+Dataset load(const Arguments& arguments, Run& run) {
+  Stopwatch clock;
+  RawDataset raw = load_raw(load_options(arguments, arguments.required_positional(0)));
+  run.normalization = fit_normalization(run.normalize, raw.X);
+  apply_normalization(run.normalization, raw.X);
+  Dataset data = make_dataset(std::move(raw));
+  if (arguments.has("cost-matrix"))
+    run.options.loss.cost_matrix = load_cost_matrix(arguments.text("cost-matrix"), data.classes.size());
+  resolve_loss(run.options.loss, data.classes.size());
+  run.load_seconds = clock.seconds();
+  return data;
+}
+
+void train_observed(const Arguments& arguments, const Dataset& data, Run& run, std::optional<Trace>& trace) {
+  Stopwatch clock;
+  if (const auto warning = conditioning_warning(data, run.options); !warning.empty()) run.warnings.add(warning);
+  ProgressTable table(stderr, progress_style());
+  const bool quiet = arguments.has("quiet");
+  hold_signals();
+  run.result = train(data, run.options, [&](const IterationRecord& record) {
+    if (!quiet) table.observe(record);
+    if (trace) trace->observe(record);
+    return held_signal() == 0;
+  });
+  run.train_seconds = clock.seconds();
+  table.finish();
+}
+
+Json to_json(const Run& run, const Dataset& data, const std::string& path) {
+  const Model& model = run.result.model;
+  Json document;
+  document["status"] = topwolf::to_string(model.status);
+  add_certificate(document, model.certificate);
+  document["iterations"] = model.iterations;
+  document["load_seconds"] = run.load_seconds;
+  document["train_seconds"] = run.train_seconds;
+  document["n"] = data.X.rows();
+  document["d"] = data.X.cols();
+  document["m"] = data.classes.size();
+  add_loss(document, model.loss);
+  document["lambda"] = model.lambda;
+  document["C"] = run.result.C;
+  document["solver"] = model.solver;
+  document["bias"] = model.bias;
+  document["normalize"] = to_string(run.normalization.kind);
+  document["precision"] = to_string(data.X.precision());
+  document["threads"] = resolve_threads(run.options.threads);
+  document["seed"] = run.options.seed;
+  document["model"] = path.empty() ? Json(nullptr) : Json(path);
+  document["version"] = TOPWOLF_VERSION;
+  document["warnings"] = run.warnings.sentences();
+  return document;
+}
+
+std::string to_text(const Run& run, const Dataset& data, const std::string& path) {
+  const Model& model = run.result.model;
+  std::string text = fmt::format(
+      "{} rows, {} features, {} classes; {}\n{} in {:.2f} s: {} (primal {:.6g}, dual {:.6g})\n", data.X.rows(),
+      data.X.cols(), data.classes.size(), describe_loss(model.loss), status_sentence(model.status, model.iterations),
+      run.train_seconds, certificate_sentence(model.certificate), model.certificate.primal, model.certificate.dual);
+  if (!path.empty()) text += fmt::format("model written to {}\n", path);
+  return text;
+}
+
+}  // namespace
+
+int run_train(const Arguments& arguments) {
+  Run run;
+  run.options = train_options(arguments);
+  run.normalize = normalize_kind(arguments);
+  const std::string path = model_path(arguments);
+  check_outputs(arguments, path);
+  const Dataset data = load(arguments, run);
+  std::optional<Trace> trace;
+  if (arguments.has("trace")) trace.emplace(arguments.text("trace"));
+  train_observed(arguments, data, run, trace);
+
+  Model& model = run.result.model;
+  model.normalization = run.normalization;
+  model.command = arguments.command_line();
+  if (!path.empty()) save_model(model, path);
+  if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.data_hash, arguments.text("dual"));
+  if (trace) trace->close();
+  print(arguments.has("json") ? dump(to_json(run, data, path)) : to_text(run, data, path));
+  if (held_signal() != 0) return 128 + held_signal();
+  return model.status == Status::converged ? 0 : 5;
+}
+
+}  // namespace topwolf::cli

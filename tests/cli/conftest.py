@@ -1,0 +1,68 @@
+"""The program under test comes from TOPWOLF_BIN; every test works in a folder of its own."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import support
+
+
+class Program:
+    def __init__(self, folder):
+        self.path = str(pathlib.Path(os.environ["TOPWOLF_BIN"]).resolve())
+        self.folder = folder
+        self.env = {**os.environ, "OMP_NUM_THREADS": "2"}
+
+    def __call__(self, *args, code=0, stdin="", text=True, **env):
+        """Runs it and checks the exit code; stdout and stderr are in the result."""
+        done = subprocess.run(
+            [self.path, *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            text=text,
+            cwd=self.folder,
+            env={**self.env, **env},
+            timeout=120,
+        )
+        assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
+        return done
+
+    def start(self, *args, **options):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        return subprocess.Popen([self.path, *map(str, args)], cwd=self.folder, env=self.env, **options)
+
+    def json(self, *args, code=0, **options):
+        return support.parse_strict(self(*args, "--json", code=code, **options).stdout)
+
+    def refuses(self, *args, code, saying, **options):
+        """Ends with one line `topwolf: sentence`, prints nothing else, and writes nothing."""
+        before = sorted(self.folder.iterdir())
+        done = self(*args, code=code, **options)
+        assert done.stdout == ""
+        assert done.stderr.startswith("topwolf: ") and done.stderr.count("\n") == 1, done.stderr
+        assert saying in done.stderr, done.stderr
+        assert sorted(self.folder.iterdir()) == before
+        return done.stderr
+
+
+@pytest.fixture
+def topwolf(tmp_path):
+    return Program(tmp_path)
+
+
+@pytest.fixture
+def train_svm(tmp_path):
+    return support.write_libsvm(tmp_path / "train.svm", *support.blobs())
+
+
+@pytest.fixture
+def test_svm(tmp_path):
+    return support.write_libsvm(tmp_path / "test.svm", *support.blobs(n=60, seed=0, spread=0.8))
+
+
+@pytest.fixture
+def model(topwolf, train_svm):
+    topwolf("train", "-q", train_svm, "model.topwolf")
+    return topwolf.folder / "model.topwolf"

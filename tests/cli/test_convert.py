@@ -1,0 +1,80 @@
+"""topwolf convert and inspect."""
+
+import numpy as np
+import pytest
+
+import support
+
+X, Y = support.blobs()
+
+
+@pytest.mark.parametrize("name", ["rows.twd", "rows.npz", "rows.csv", "rows.svm", "rows.libsvm"])
+def test_converted_data_trains_as_the_original(topwolf, train_svm, name):
+    topwolf("convert", train_svm, name)
+    expected = topwolf.json("train", train_svm)
+    result = topwolf.json("train", name)
+    assert (result["n"], result["d"], result["m"]) == (120, 6, 4)
+    assert result["primal"] == pytest.approx(expected["primal"], rel=1e-5)
+
+
+def test_features_and_labels_may_go_to_two_npy_files(topwolf, train_svm, tmp_path):
+    topwolf("convert", train_svm, "X.npy", "--output-labels", "y.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "X.npy"), X)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), Y)
+
+
+def test_bad_data_is_not_converted(topwolf, tmp_path):
+    (tmp_path / "bad.svm").write_text("1 1:x\n")
+    topwolf.refuses("convert", "bad.svm", "bad.twd", code=3, saying="bad.svm:1:5: ")
+    topwolf.refuses("convert", "nowhere.svm", "x.twd", code=4, saying="nowhere.svm")
+    topwolf.refuses("convert", "bad.svm", "bad.svm", code=2, saying="is being read")
+
+
+def test_models_go_to_liblinear_and_back(topwolf, train_svm, model):
+    topwolf("convert", model, "model.liblinear")
+    topwolf("convert", "model.liblinear", "back.topwolf")
+    assert (topwolf.folder / "model.liblinear").read_text().startswith("solver_type")
+    expected = topwolf("predict", "-k", "4", train_svm, model).stdout
+    assert topwolf("predict", "-k", "4", train_svm, "back.topwolf").stdout == expected
+
+
+def test_the_format_of_a_model_may_be_named(topwolf, model):
+    topwolf("convert", "--to", "liblinear", model, "odd.topwolf")
+    assert (topwolf.folder / "odd.topwolf").read_text().startswith("solver_type")
+    topwolf.refuses("convert", "--to", "onnx", model, "x", code=2, saying="topwolf or liblinear")
+
+
+def test_text_labels_are_refused_by_liblinears_format(topwolf, tmp_path):
+    names = np.array(["ant", "bee", "cow", "dog"])
+    support.write_libsvm(tmp_path / "named.svm", X, names[Y - 1])
+    topwolf("train", "-q", "named.svm", "named.topwolf")
+    topwolf.refuses("convert", "named.topwolf", "named.liblinear", code=3, saying="ant")
+    assert topwolf.json("inspect", "named.topwolf")["label_type"] == "text"
+
+
+def test_options_for_data_do_not_fit_models_nor_the_reverse(topwolf, train_svm, model):
+    topwolf.refuses("convert", "--to", "liblinear", train_svm, "x.npz", code=2, saying="--to is for models")
+    topwolf.refuses("convert", "--labels", "y", model, "x.liblinear", code=2, saying="--labels is for data")
+
+
+def test_inspect_says_how_a_model_was_made(topwolf, train_svm):
+    trained = topwolf.json("train", "--loss", "usunier:2", "--bias", "1", train_svm, "my model.topwolf")
+    held = topwolf.json("inspect", "my model.topwolf")
+    assert held["kind"] == "model" and held["classes"] == ["1", "2", "3", "4"]
+    for key in ("m", "d", "bias", "loss", "k", "lambda", "solver", "status", "primal", "dual", "gap", "iterations", "version"):
+        assert held[key] == trained[key], key
+    assert held["command"] == f"topwolf train --loss usunier:2 --bias 1 {train_svm} 'my model.topwolf' --json"
+    assert "% above the optimum" in topwolf("inspect", "my model.topwolf").stdout
+
+
+def test_inspect_says_what_data_holds(topwolf, train_svm):
+    held = topwolf.json("inspect", train_svm)
+    assert (held["kind"], held["n"], held["d"], held["m"]) == ("data", 120, 6, 4)
+    assert held["classes"] == ["1", "2", "3", "4"] and held["rows_of_class"] == [30] * 4
+    assert held["unlabelled"] == 0 and held["index_base"] == 1
+
+
+def test_inspect_of_a_liblinear_model_claims_no_certificate(topwolf, model):
+    topwolf("convert", model, "model.liblinear")
+    held = topwolf.json("inspect", "model.liblinear")
+    assert held["kind"] == "model" and "primal" not in held

@@ -1,0 +1,77 @@
+"""Help, man page, Markdown and completion all come from one table."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+COMMANDS = ["train", "predict", "evaluate", "inspect", "convert", "verify", "demo"]
+CONTRACT = (
+    "--loss -k --rho --cost-matrix --smoothing --lambda -c --C --solver --tolerance --absolute-gap --max-iterations "
+    "--time-limit --bias --labels --normalize --precision --threads --seed --json --quiet --trace --dual"
+).split()
+
+
+def options(topwolf, command):
+    return re.findall(r"^  (?:(-\w), )?(--?[\w-]+)", topwolf(command, "--help").stdout, re.MULTILINE)
+
+
+def test_train_has_every_option_of_the_contract(topwolf):
+    names = {name for pair in options(topwolf, "train") for name in pair}
+    assert set(CONTRACT) <= names
+
+
+def test_the_committed_page_is_the_generated_one(topwolf):
+    page = pathlib.Path(__file__).parents[2] / "docs" / "command_line.md"
+    assert page.read_text() == topwolf("generate", "markdown").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_man_page_and_markdown_name_every_option(topwolf, command):
+    man = topwolf("generate", "man").stdout.replace("\\-", "-")
+    section = man.split(f".SS topwolf {command} ")[1].split("\n.SS ")[0]
+    page = topwolf("generate", "markdown").stdout.split(f"\n## topwolf {command}\n")[1].split("\n## ")[0]
+    for pair in options(topwolf, command):
+        for name in filter(None, pair):
+            assert re.search(rf"^\.B .*(?<![\w-]){name}\b", section, re.MULTILINE), name
+            assert re.search(rf"^\| `.*(?<![\w-]){name}\b", page, re.MULTILINE), name
+
+
+def test_no_line_of_the_man_page_is_an_unknown_request(topwolf):
+    requests = {line.split()[0] for line in topwolf("generate", "man").stdout.splitlines() if line.startswith((".", "'"))}
+    assert requests <= {".TH", ".SH", ".SS", ".B", ".br", ".PP", ".TP", ".EX", ".EE"}
+
+
+def complete(topwolf, *words):
+    script = topwolf("generate", "bash").stdout
+    setup = f"COMP_WORDS=({' '.join(repr(word) for word in words)}); COMP_CWORD={len(words) - 1}; _topwolf"
+    done = subprocess.run(
+        ["bash", "-c", script + setup + '; printf "%s\\n" "${COMPREPLY[@]}"'],
+        capture_output=True,
+        text=True,
+        cwd=topwolf.folder,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_choices_and_files(topwolf, train_svm):
+    assert complete(topwolf, "topwolf", "e") == ["evaluate"]
+    assert complete(topwolf, "topwolf", "train", "--max") == ["--max-iterations"]
+    assert complete(topwolf, "topwolf", "predict", "--max") == []
+    assert complete(topwolf, "topwolf", "train", "--solver", "") == ["auto", "lsfw", "stdfw", "pg"]
+    assert complete(topwolf, "topwolf", "train", "--loss", "weighted-u") == ["weighted-usunier"]
+    assert complete(topwolf, "topwolf", "train", "tr") == ["train.svm"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_other_shells_know_every_option(topwolf, shell):
+    text = topwolf("generate", shell).stdout
+    for command in COMMANDS:
+        for _, name in options(topwolf, command):
+            assert (name if shell == "zsh" else f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}") in text
+
+
+def test_generate_names_what_it_can_write(topwolf):
+    topwolf.refuses("generate", "pdf", code=2, saying="man, markdown, bash, zsh or fish")

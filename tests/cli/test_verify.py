@@ -1,0 +1,62 @@
+"""topwolf verify: exit 0 only if the model's claim holds."""
+
+
+import pytest
+
+import support
+
+
+@pytest.fixture(params=["max-hinge", "top-k:3", "weighted-usunier"])
+def claim(request, topwolf, train_svm):
+    topwolf("train", "-q", "--loss", request.param, "--bias", "1", "--dual", "m.dual", train_svm, "m.topwolf")
+    return train_svm
+
+
+def test_a_true_claim_holds(topwolf, claim):
+    assert "holds" in topwolf("verify", claim, "m.topwolf", "--dual", "m.dual").stdout
+    found = topwolf.json("verify", claim, "m.topwolf", "--dual", "m.dual")
+    assert found["holds"] is True
+    assert found["primal"] == pytest.approx(found["claimed"]["primal"], rel=1e-8)
+    assert found["gap"] <= found["claimed"]["gap"] + 1e-8 * found["primal"]
+
+
+def test_the_dual_is_needed(topwolf, claim):
+    topwolf.refuses("verify", claim, "m.topwolf", code=2, saying="--dual is missing")
+
+
+def test_a_claim_about_other_data_does_not_hold(topwolf, tmp_path, claim):
+    X, y = support.blobs()
+    X[5] *= 1.5
+    other = support.write_libsvm(tmp_path / "other.svm", X, y)
+    found = topwolf.json("verify", other, "m.topwolf", "--dual", "m.dual", code=3)
+    assert found["holds"] is False and found["finding"]
+
+
+def test_a_dual_of_another_run_does_not_hold(topwolf, claim):
+    topwolf("train", "-q", "--max-iterations", "2", "--dual", "early.dual", claim, "early.topwolf", code=5)
+    done = topwolf("verify", claim, "m.topwolf", "--dual", "early.dual", code=3)
+    assert "does not hold" in done.stdout
+
+
+def test_a_corrupt_dual_exits_3(topwolf, tmp_path, claim):
+    (tmp_path / "cut.dual").write_bytes((tmp_path / "m.dual").read_bytes()[:-7])
+    topwolf.refuses("verify", claim, "m.topwolf", "--dual", "cut.dual", code=3, saying="cut.dual")
+    topwolf.refuses("verify", claim, "m.topwolf", "--dual", "nowhere.dual", code=4, saying="nowhere.dual")
+
+
+def test_data_with_other_rows_does_not_fit(topwolf, tmp_path, claim):
+    fewer = support.write_libsvm(tmp_path / "fewer.svm", *support.blobs(n=100))
+    topwolf.refuses("verify", fewer, "m.topwolf", "--dual", "m.dual", code=3, saying="rows")
+
+
+@pytest.mark.parametrize(
+    "options", [["--normalize", "unit"], ["--normalize", "maxabs"], ["--precision", "float64"], ["--smoothing", "0.3"]]
+)
+def test_verify_prepares_the_data_as_training_did(topwolf, train_svm, options):
+    topwolf("train", "-q", "--loss", "usunier:2", *options, "--dual", "m.dual", train_svm, "m.topwolf")
+    assert topwolf.json("verify", train_svm, "m.topwolf", "--dual", "m.dual")["holds"] is True
+
+
+def test_a_model_without_a_certificate_is_refused(topwolf, train_svm, claim):
+    topwolf("convert", "m.topwolf", "m.liblinear")
+    topwolf.refuses("verify", train_svm, "m.liblinear", "--dual", "m.dual", code=3, saying="no certificate")
