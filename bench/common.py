@@ -1,0 +1,70 @@
+"""What every measurement shares: who measured what where, and running a program with its time and memory."""
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def _commit():
+    try:
+        described = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude", "*"]
+        return subprocess.run(described, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def available_cores():
+    return len(os.sched_getaffinity(0))
+
+
+def emit(benchmark, threads, **values):
+    """One JSON line on standard output."""
+    context = {
+        "benchmark": benchmark,
+        "command": " ".join(sys.argv),
+        "commit": _commit(),
+        "machine": f"{_processor()}, {os.cpu_count()} cores",
+        "threads": threads,
+    }
+    print(json.dumps({**context, **values}), flush=True)
+
+
+def table(header, rows):
+    """For people, on standard error."""
+    widths = [max(len(str(row[c])) for row in [header, *rows]) for c in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(str(cell).rjust(width) for cell, width in zip(row, widths)), file=sys.stderr)
+
+
+def program(build, name):
+    path = build / name
+    if not path.exists():
+        sys.exit(f"There is no {path}; build it with: cmake --preset release && cmake --build --preset release")
+    return str(path)
+
+
+def run(command, environment=None, accept=(0,)):
+    """Seconds of the whole process, its peak resident bytes, and its standard output."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, **(environment or {})}
+    )
+    output = process.stdout.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in accept:
+        sys.exit(f"{' '.join(command)} ended with exit code {process.returncode}.")
+    return seconds, usage.ru_maxrss * 1024, output
