@@ -1,7 +1,7 @@
-#The instruction set of each copy of the kernels; everything else is built for the baseline.
-if (CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR} / kernels /
-                            kernels_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
-    set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR} / kernels /
-                                kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS
-                                "-mavx512f;-mavx512vl;-mavx512dq;-mfma;-mprefer-vector-width=512") endif()
+# The instruction set of each copy of the kernels; everything else is built for the baseline.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/kernels/kernels_avx2.cpp
+    PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/kernels/kernels_avx512.cpp
+    PROPERTIES COMPILE_OPTIONS "-mavx512f;-mavx512vl;-mavx512dq;-mfma;-mprefer-vector-width=512")
+endif()

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/rng.hpp"
 #include "kernels/kernels.hpp"
 
@@ -64,6 +66,34 @@ void check_scores(Scores scores, std::int64_t m) {
   EXPECT_EQ(s.back(), R(77)) << "wrote beyond m";
 }
 
+void check_selection(const Kernels& set, std::int64_t m) {
+  Rng rng(9);
+  std::vector<double> s(static_cast<std::size_t>(m)), delta(s), key(s), maxima(static_cast<std::size_t>(key_lanes));
+  for (double& x : s) x = std::round(4.0 * rng.normal()) / 4.0;
+  for (double& x : delta) x = rng.uniform();
+  const std::vector<float> s32(s.begin(), s.end());
+  set.keys_f64(s.data(), delta.data(), m, key.data());
+  for (std::size_t j = 0; j < s.size(); ++j) EXPECT_EQ(key[j], s[j] + delta[j]);
+  set.keys_f32(s32.data(), nullptr, m, key.data());
+  for (std::size_t j = 0; j < s.size(); ++j) EXPECT_EQ(key[j], s[j] + 1.0);
+
+  set.lane_maxima(key.data(), m, maxima.data());
+  for (std::int64_t l = 0; l < key_lanes; ++l) {
+    double expected = -INFINITY;
+    for (std::int64_t j = l; j < m; j += key_lanes) expected = std::max(expected, key[static_cast<std::size_t>(j)]);
+    EXPECT_EQ(maxima[static_cast<std::size_t>(l)], expected);
+  }
+
+  for (const double threshold : {-100.0, 1.0, 1.25, 100.0}) {
+    std::vector<std::int32_t> picked(s.size()), expected;
+    picked.resize(static_cast<std::size_t>(set.pick(key.data(), m, threshold, picked.data())));
+    for (std::int64_t j = 0; j < m; ++j) {
+      if (key[static_cast<std::size_t>(j)] >= threshold) expected.push_back(static_cast<std::int32_t>(j));
+    }
+    EXPECT_EQ(picked, expected);
+  }
+}
+
 TEST(Kernels, AgreeWithNaiveLoops) {
   for (const Kernels* set : runnable()) {
     SCOPED_TRACE(set->name);
@@ -74,6 +104,7 @@ TEST(Kernels, AgreeWithNaiveLoops) {
       check_scores<float, float>(set->sparse_scores_f32, size);
       check_scores<float, double>(set->sparse_scores_f32_f64, size);
       check_scores<double, double>(set->sparse_scores_f64, size);
+      check_selection(*set, size);
     }
   }
 }

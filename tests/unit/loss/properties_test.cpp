@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/rng.hpp"
 #include "support/random_rows.hpp"
 
 namespace topwolf {
@@ -220,6 +221,30 @@ TEST(Vertex, LongRowsGiveThePlainValue) {
             vertex(loss, nullptr, s.data(), static_cast<std::int64_t>(m), static_cast<std::int64_t>(y), u, scratch);
         EXPECT_NEAR(value.phi, plain::value(loss, plain::unit_margins(m, y), s, y), 1e-12);
         EXPECT_LE(u.size(), K + 1);
+      }
+    }
+  }
+}
+
+// Only entries near the K-th largest are looked at; what is left out must not matter.
+TEST(Projection, LongRowsAreFeasibleAndOptimal) {
+  Rng rng(11);
+  for (const std::size_t m : {31u, 32u, 33u, 200u, 1001u}) {
+    for (const std::size_t K : {1u, 2u, 5u, 24u, 25u, 30u}) {
+      for (const Family family : {Family::usunier, Family::top_k}) {
+        for (const double size : {0.05, 0.5, 3.0, 1e9}) {
+          Loss loss{family, Vector(K, 1.0 / static_cast<double>(K)), 0.0};
+          if (K > 2) loss.rho[0] = 0.7;
+          Vector a(m);
+          for (double& x : a) x = size * rng.normal();
+          const std::size_t y = rng.below(m);
+          if (rng.uniform() < 0.5) a[y] += 2.0 * size;
+          const Vector alpha = project_of(loss, a, y);
+          EXPECT_LT(plain::infeasibility(loss, alpha, y), 1e-12);
+          const Vector normal = minus(a, alpha);
+          EXPECT_LT(plain::support(loss, normal, y) - plain::dot(normal, alpha), 1e-12 * (1.0 + size))
+              << "m " << m << ", K " << K << ", size " << size;
+        }
       }
     }
   }
