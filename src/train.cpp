@@ -20,23 +20,23 @@ namespace {
 
 void check_data(const Dataset& data) {
   const std::int64_t n = data.X.rows(), m = data.classes.size();
-  if (n == 0) fail(ErrorKind::data, "there are no rows to train on.");
+  if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
   if (static_cast<std::int64_t>(data.y.size()) != n) {
-    fail(ErrorKind::data, "there are {} labels for {} rows.", data.y.size(), n);
+    fail(ErrorKind::data, "there are {} labels for {} rows", data.y.size(), n);
   }
   for (std::int32_t label : data.y) {
-    if (label < 0 || label >= m) fail(ErrorKind::data, "a class number is {}, outside 0 .. {}.", label, m - 1);
+    if (label < 0 || label >= m) fail(ErrorKind::data, "a class number is {}, outside 0 .. {}", label, m - 1);
   }
   if (data.weights.empty()) return;
   if (static_cast<std::int64_t>(data.weights.size()) != n) {
-    fail(ErrorKind::data, "there are {} weights for {} rows.", data.weights.size(), n);
+    fail(ErrorKind::data, "there are {} weights for {} rows", data.weights.size(), n);
   }
   for (double weight : data.weights) {
     if (!std::isfinite(weight) || weight < 0.0) {
-      fail(ErrorKind::data, "an example weight is {}, but weights must be finite and at least 0.", weight);
+      fail(ErrorKind::data, "an example weight is {}, but weights must be finite and at least 0", weight);
     }
   }
-  if (weight_sum(data) <= 0.0) fail(ErrorKind::data, "all example weights are 0.");
+  if (weight_sum(data) <= 0.0) fail(ErrorKind::data, "all example weights are 0");
 }
 
 Problem make_problem(const Dataset& data, const TrainOptions& options) {
@@ -132,7 +132,7 @@ std::string conditioning_warning(const Dataset& data, const TrainOptions& option
   if (!(C * mean > slow)) return {};
   return fmt::format(
       "C times the mean squared row length is {:.3g}; above about {} convergence is slow: use --normalize unit, or a "
-      "smaller C.",
+      "smaller C",
       C * mean, slow);
 }
 

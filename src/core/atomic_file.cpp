@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t buffer_size = std::size_t{1} << 16;
 
 [[noreturn]] void fail_writing(const std::string& path) {
-  fail(ErrorKind::io, "{}: cannot be written: {}.", path, std::strerror(errno));
+  fail(ErrorKind::io, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 std::string resolve_links(const std::string& path) {

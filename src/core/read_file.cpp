@@ -25,7 +25,7 @@ struct Descriptor {
 };
 
 [[noreturn]] void fail_reading(const std::string& path) {
-  fail(ErrorKind::io, "{}: cannot be read: {}.", path, std::strerror(errno));
+  fail(ErrorKind::io, "{}: cannot be read: {}", path, std::strerror(errno));
 }
 
 }  // namespace

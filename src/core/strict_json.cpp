@@ -20,21 +20,21 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& path,
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   const auto inspect = [&](int depth, Event event, nlohmann::json& value) {
     if (depth > deepest_nesting) {
-      fail(ErrorKind::data, "{}: {} nests deeper than {} levels.", path, what, deepest_nesting);
+      fail(ErrorKind::data, "{}: {} nests deeper than {} levels", path, what, deepest_nesting);
     }
     if (event == Event::object_start) keys.emplace_back();
     if (event == Event::object_end) keys.pop_back();
     if (event == Event::key && !keys.back().insert(value.get<std::string>()).second) {
-      fail(ErrorKind::data, "{}: {} has the key {} twice.", path, what, value.dump());
+      fail(ErrorKind::data, "{}: {} has the key {} twice", path, what, value.dump());
     }
     return true;
   };
   try {
     return nlohmann::json::parse(text, inspect);
   } catch (const nlohmann::json::parse_error& error) {
-    fail(ErrorKind::data, "{}: {} is not well-formed JSON at byte {} of its {}.", path, what, error.byte, text.size());
+    fail(ErrorKind::data, "{}: {} is not well-formed JSON at byte {} of its {}", path, what, error.byte, text.size());
   } catch (const nlohmann::json::exception&) {
-    fail(ErrorKind::data, "{}: {} has a number that no double can hold.", path, what);
+    fail(ErrorKind::data, "{}: {} has a number that no double can hold", path, what);
   }
 }
 

@@ -53,7 +53,7 @@ std::vector<Piece> plan(const std::string& path, std::span<const Tensor> tensors
   for (const Tensor& tensor : tensors) {
     Piece piece{&tensor, element_size(tensor.dtype), 0};
     if (piece.element == 0 || !byte_size(tensor.shape, piece.element, piece.bytes) || tensor.name == metadata_key) {
-      fail(ErrorKind::internal, "{}: the tensor '{}' of type '{}' cannot be stored.", path, tensor.name, tensor.dtype);
+      fail(ErrorKind::internal, "{}: the tensor '{}' of type '{}' cannot be stored", path, tensor.name, tensor.dtype);
     }
     pieces.push_back(piece);
   }
@@ -67,7 +67,7 @@ json make_table(const std::string& path, const std::vector<Piece>& pieces) {
   for (const auto& [tensor, element, bytes] : pieces) {
     const json entry = {{"dtype", tensor->dtype}, {"shape", tensor->shape}, {"data_offsets", {offset, offset + bytes}}};
     if (!table.emplace(tensor->name, entry).second) {
-      fail(ErrorKind::internal, "{}: two tensors are called '{}'.", path, tensor->name);
+      fail(ErrorKind::internal, "{}: two tensors are called '{}'", path, tensor->name);
     }
     offset += bytes;
   }
@@ -75,7 +75,7 @@ json make_table(const std::string& path, const std::vector<Piece>& pieces) {
 }
 
 [[noreturn]] void fail_invalid(const std::string& path, const std::string& reason) {
-  fail(ErrorKind::data, "{}: not a valid topwolf file: {}.", path, reason);
+  fail(ErrorKind::data, "{}: not a valid topwolf file: {}", path, reason);
 }
 
 // The header's text, after which the data section begins.
@@ -171,7 +171,7 @@ void write_tensor_file(const std::string& path, std::span<const Tensor> tensors,
   std::string text = header.dump();
   text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
   if (text.size() > largest_header) {
-    fail(ErrorKind::data, "{}: its header would have {} bytes, where at most {} are allowed.", path, text.size(),
+    fail(ErrorKind::data, "{}: its header would have {} bytes, where at most {} are allowed", path, text.size(),
          largest_header);
   }
   const std::uint64_t length = text.size();

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/fail.hpp"
+#include "core/utf8.hpp"
 #include "data/text.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -140,6 +141,9 @@ Dataset make_dataset(RawDataset raw) {
   if (data.classes.size() < 2) {
     fail(ErrorKind::data, "{}: all {} rows have the label {}; training needs at least two classes", raw.source, rows,
          quote(data.classes.names.front()));
+  }
+  if (!std::all_of(data.classes.names.begin(), data.classes.names.end(), is_utf8)) {
+    fail(ErrorKind::data, "{}: a label is not UTF-8, as class names must be", raw.source);
   }
   data.y = map_labels(raw, data.classes);
   data.index_base = raw.index_base;

@@ -11,7 +11,7 @@ SingleThreadedBlas::SingleThreadedBlas() : callers_count_(openblas_get_num_threa
   if (openblas_get_parallel() != pthread_variant) {
     fail(ErrorKind::internal,
          "the OpenBLAS loaded at run time is not the pthread variant; install libopenblas0-pthread and select it with "
-         "update-alternatives.");
+         "update-alternatives");
   }
   openblas_set_num_threads(1);
 }

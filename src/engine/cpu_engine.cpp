@@ -122,7 +122,7 @@ class CpuEngine final : public Engine {
 
   // As many rows as stay in the last-level cache between the product and the accumulation, and a panel per thread.
   std::int64_t chunk_panels() const {
-    constexpr std::int64_t cache_bytes = 8 << 20;
+    constexpr std::int64_t cache_bytes = 4 << 20;
     const std::int64_t row_bytes = std::max<std::int64_t>(1, problem_.d * static_cast<std::int64_t>(sizeof(T)));
     const std::int64_t rows = std::clamp<std::int64_t>(cache_bytes / row_bytes, panel_, 16 * panel_);
     return std::max<std::int64_t>(threads_, rows / panel_);

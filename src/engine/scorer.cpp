@@ -43,7 +43,7 @@ void sparse_row(const double* value, const std::int32_t* column, std::int64_t co
   kernels().sparse_scores_f64(value, column, count, V, pitch, m, s);
 }
 void sparse_row(const double*, const std::int32_t*, std::int64_t, const float*, std::int64_t, std::int64_t, float*) {
-  fail(ErrorKind::internal, "scores of float64 sparse features were asked for in float32.");
+  fail(ErrorKind::internal, "scores of float64 sparse features were asked for in float32");
 }
 
 template <class T, class R>

@@ -24,17 +24,17 @@ bool takes_rho(LossName name) {
 void check_rho(const std::vector<double>& rho, std::int64_t m) {
   for (std::size_t r = 0; r < rho.size(); ++r) {
     if (!std::isfinite(rho[r]) || rho[r] < 0.0) {
-      fail(ErrorKind::option, "rho must be finite and at least 0, but entry {} is {}.", r + 1, rho[r]);
+      fail(ErrorKind::option, "rho must be finite and at least 0, but entry {} is {}", r + 1, rho[r]);
     }
     if (r > 0 && rho[r] > rho[r - 1]) {
-      fail(ErrorKind::option, "rho must not increase, but entry {} ({}) is larger than entry {} ({}).", r + 1, rho[r],
-           r, rho[r - 1]);
+      fail(ErrorKind::option, "rho must not increase, but entry {} ({}) is larger than entry {} ({})", r + 1, rho[r], r,
+           rho[r - 1]);
     }
   }
-  if (rho.front() <= 0.0) fail(ErrorKind::option, "the first entry of rho must be above 0.");
+  if (rho.front() <= 0.0) fail(ErrorKind::option, "the first entry of rho must be above 0");
   for (std::size_t r = static_cast<std::size_t>(m - 1); r < rho.size(); ++r) {
     if (rho[r] > 0.0) {
-      fail(ErrorKind::data, "rho is {} at place {}, but with {} classes only the first {} places may be above 0.",
+      fail(ErrorKind::data, "rho is {} at place {}, but with {} classes only the first {} places may be above 0",
            rho[r], r + 1, m, m - 1);
     }
   }
@@ -58,24 +58,24 @@ std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
   }
   if (!takes_k(spec.name)) return {1.0};
   const std::int64_t k = spec.k.value_or(std::min<std::int64_t>(5, m - 1));
-  if (k < 1) fail(ErrorKind::option, "k is {}, but it must be at least 1.", k);
-  if (k > m - 1) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}.", k, m, m - 1);
+  if (k < 1) fail(ErrorKind::option, "k is {}, but it must be at least 1", k);
+  if (k > m - 1) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}", k, m, m - 1);
   return std::vector<double>(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
 }
 
 void check_cost_matrix(const std::vector<double>& cost, std::int64_t m) {
   if (static_cast<std::int64_t>(cost.size()) != m * m) {
-    fail(ErrorKind::data, "the cost matrix has {} entries, but {} classes need {} x {}.", cost.size(), m, m, m);
+    fail(ErrorKind::data, "the cost matrix has {} entries, but {} classes need {} x {}", cost.size(), m, m, m);
   }
   for (std::int64_t y = 0; y < m; ++y) {
     for (std::int64_t j = 0; j < m; ++j) {
       const double value = cost[static_cast<std::size_t>(y * m + j)];
       if (!std::isfinite(value) || value < 0.0) {
-        fail(ErrorKind::data, "the cost matrix must be finite and at least 0, but row {}, column {} is {}.", y + 1,
+        fail(ErrorKind::data, "the cost matrix must be finite and at least 0, but row {}, column {} is {}", y + 1,
              j + 1, value);
       }
       if (y == j && value != 0.0) {
-        fail(ErrorKind::data, "the cost matrix must have a zero diagonal, but row {} has {} there.", y + 1, value);
+        fail(ErrorKind::data, "the cost matrix must have a zero diagonal, but row {} has {} there", y + 1, value);
       }
     }
   }
@@ -94,7 +94,7 @@ LossSpec parse_loss(std::string_view text) {
   std::replace(name.begin(), name.end(), '_', '-');
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    fail(ErrorKind::option, "unknown loss '{}'; choose one of {}.", text, fmt::join(names, ", "));
+    fail(ErrorKind::option, "unknown loss '{}'; choose one of {}", text, fmt::join(names, ", "));
   }
   spec.name = static_cast<LossName>(found - names.begin());
   if (colon == std::string_view::npos) return spec;
@@ -103,21 +103,21 @@ LossSpec parse_loss(std::string_view text) {
   std::int64_t k = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), k);
   if (error != std::errc{} || end != digits.data() + digits.size() || k < 1) {
-    fail(ErrorKind::option, "'{}' is not a loss with a k; write it as usunier:20.", text);
+    fail(ErrorKind::option, "'{}' is not a loss with a k; write it as usunier:20", text);
   }
-  if (!takes_k(spec.name)) fail(ErrorKind::option, "the loss {} takes no k, but '{}' was given.", name, text);
+  if (!takes_k(spec.name)) fail(ErrorKind::option, "the loss {} takes no k, but '{}' was given", name, text);
   spec.k = k;
   return spec;
 }
 
 Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
-  if (m < 2) fail(ErrorKind::data, "there are {} classes, but a classifier needs at least two.", m);
-  if (spec.k && !takes_k(spec.name)) fail(ErrorKind::option, "the loss {} takes no k.", to_string(spec.name));
+  if (m < 2) fail(ErrorKind::data, "there are {} classes, but a classifier needs at least two", m);
+  if (spec.k && !takes_k(spec.name)) fail(ErrorKind::option, "the loss {} takes no k", to_string(spec.name));
   if (!spec.rho.empty() && !takes_rho(spec.name)) {
-    fail(ErrorKind::option, "the loss {} takes no rho; use weighted-top-k or weighted-usunier.", to_string(spec.name));
+    fail(ErrorKind::option, "the loss {} takes no rho; use weighted-top-k or weighted-usunier", to_string(spec.name));
   }
   if (!std::isfinite(spec.smoothing) || spec.smoothing < 0.0) {
-    fail(ErrorKind::option, "smoothing is {}, but it must be finite and at least 0.", spec.smoothing);
+    fail(ErrorKind::option, "smoothing is {}, but it must be finite and at least 0", spec.smoothing);
   }
   if (!spec.cost_matrix.empty()) check_cost_matrix(spec.cost_matrix, m);
   const bool top_k = spec.name == LossName::top_k || spec.name == LossName::weighted_top_k;

@@ -23,18 +23,18 @@ class Checker {
   }
 
   void size(const std::vector<double>& values, std::int64_t expected, std::string_view what) const {
-    require(static_cast<std::int64_t>(values.size()) == expected, "the model has {} {}, where {} are needed.",
+    require(static_cast<std::int64_t>(values.size()) == expected, "the model has {} {}, where {} are needed",
             values.size(), what, expected);
   }
 
   void all_within(const std::vector<double>& values, double least, std::string_view what) const {
     const auto bad = std::find_if(values.begin(), values.end(), [&](double value) { return !within(value, least); });
-    require(bad == values.end(), "number {} of the model's {} is {}, where {} numbers are allowed.",
+    require(bad == values.end(), "number {} of the model's {} is {}, where {} numbers are allowed",
             bad - values.begin() + 1, what, bad == values.end() ? 0.0 : *bad, allowed(least));
   }
 
   void one_within(double value, double least, std::string_view what) const {
-    require(within(value, least), "the model's {} is {}, where {} numbers are allowed.", what, value, allowed(least));
+    require(within(value, least), "the model's {} is {}, where {} numbers are allowed", what, value, allowed(least));
   }
 
  private:
@@ -47,17 +47,17 @@ class Checker {
 constexpr double any = std::numeric_limits<double>::lowest();
 
 void check_classes(const ClassList& classes, const Checker& check) {
-  check.require(classes.size() >= 2, "the model has {} classes, where at least 2 are needed.", classes.size());
+  check.require(classes.size() >= 2, "the model has {} classes, where at least 2 are needed", classes.size());
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : classes.names) {
-    check.require(seen.insert(name).second, "the model has the class '{}' twice.", name);
+    check.require(seen.insert(name).second, "the model has the class '{}' twice", name);
   }
 }
 
 void check_loss(const LossSpec& loss, std::int64_t m, const Checker& check) {
-  check.require(!loss.k || (1 <= *loss.k && *loss.k <= m), "the model's k is {}, where 1 to {} are possible.",
+  check.require(!loss.k || (1 <= *loss.k && *loss.k <= m), "the model's k is {}, where 1 to {} are possible",
                 loss.k.value_or(0), m);
-  check.require(static_cast<std::int64_t>(loss.rho.size()) <= m, "the model has {} weights rho for {} classes.",
+  check.require(static_cast<std::int64_t>(loss.rho.size()) <= m, "the model has {} weights rho for {} classes",
                 loss.rho.size(), m);
   check.all_within(loss.rho, 0.0, "rho");
   check.one_within(loss.smoothing, 0.0, "smoothing");
@@ -72,7 +72,7 @@ void check_model(const Model& model, const std::string& path) {
   check_classes(model.classes, check);
   // The column indices of sparse features are 32-bit.
   check.require(0 <= model.d && model.d <= std::numeric_limits<std::int32_t>::max(),
-                "the model has {} features, where 0 to {} are possible.", model.d,
+                "the model has {} features, where 0 to {} are possible", model.d,
                 std::numeric_limits<std::int32_t>::max());
   check.one_within(model.bias, any, "bias");
   check.size(model.W, model.m() * model.D(), "weights");
@@ -81,14 +81,13 @@ void check_model(const Model& model, const std::string& path) {
              "normalization scales");
   check.all_within(model.normalization.scale, 0.0, "normalization scales");
   check.require(model.index_base == 0 || model.index_base == 1,
-                "the model's index_base is {}, where 0 and 1 are possible.", model.index_base);
+                "the model's index_base is {}, where 0 and 1 are possible", model.index_base);
   check_loss(model.loss, model.m(), check);
   check.one_within(model.lambda, 0.0, "lambda");
   check.one_within(model.weight_sum, 0.0, "weight_sum");
-  check.require(model.iterations >= 0, "the model's iterations are {}, where 0 or more are possible.",
-                model.iterations);
+  check.require(model.iterations >= 0, "the model's iterations are {}, where 0 or more are possible", model.iterations);
   if (!model.certified) return;
-  check.require(model.lambda > 0.0, "the model has a certificate, but its lambda is 0.");
+  check.require(model.lambda > 0.0, "the model has a certificate, but its lambda is 0");
   check.one_within(model.certificate.primal, any, "primal");
   check.one_within(model.certificate.dual, any, "dual");
 }

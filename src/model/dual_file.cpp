@@ -23,10 +23,10 @@ std::int64_t size_of(const auto& items) {
 void check_metadata(const TensorFile& file) {
   const nlohmann::json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
   if (!metadata.is_object() || !metadata.contains("format") || metadata["format"] != format_name) {
-    fail(ErrorKind::data, "{}: the file is not a dual written by topwolf train --dual.", file.path());
+    fail(ErrorKind::data, "{}: the file is not a dual written by topwolf train --dual", file.path());
   }
   if (!metadata.contains("format_version") || metadata["format_version"] != format_version) {
-    fail(ErrorKind::data, "{}: the dual's format version is not {}, the only one known.", file.path(), format_version);
+    fail(ErrorKind::data, "{}: the dual's format version is not {}, the only one known", file.path(), format_version);
   }
 }
 
@@ -34,7 +34,7 @@ template <class T>
 std::vector<T> vector_of(const TensorFile& file, const char* name) {
   const std::span<const T> values = file.get<T>(name);
   if (file.shape(name).size() != 1) {
-    fail(ErrorKind::data, "{}: tensor {} has {} dimensions, but must have one.", file.path(), name,
+    fail(ErrorKind::data, "{}: tensor {} has {} dimensions, but must have one", file.path(), name,
          file.shape(name).size());
   }
   return {values.begin(), values.end()};
@@ -71,27 +71,27 @@ SparseRows load_dual(const std::string& path, std::int64_t n, std::int64_t m) {
 void check_dual(const SparseRows& dual, std::int64_t n, std::int64_t m, const std::string& source) {
   const std::int64_t count = size_of(dual.values);
   if (dual.row_begin.empty() || dual.rows() != n) {
-    fail(ErrorKind::data, "{}: the dual has {} rows, but the data has {}.", source, size_of(dual.row_begin) - 1, n);
+    fail(ErrorKind::data, "{}: the dual has {} rows, but the data has {}", source, size_of(dual.row_begin) - 1, n);
   }
   if (size_of(dual.column) != count || dual.row_begin.front() != 0 || dual.row_begin.back() != count) {
-    fail(ErrorKind::data, "{}: the dual has {} classes and {} values in row pointers from {} to {}; all must agree.",
+    fail(ErrorKind::data, "{}: the dual has {} classes and {} values in row pointers from {} to {}; all must agree",
          source, dual.column.size(), count, dual.row_begin.front(), dual.row_begin.back());
   }
   for (std::int64_t i = 0; i < n; ++i) {
     // Checked before any is used: pointers that ascend to `count` stay inside the arrays.
     if (dual.row_begin[i] > dual.row_begin[i + 1]) {
-      fail(ErrorKind::data, "{}: the row pointers of the dual descend at row {}.", source, i + 1);
+      fail(ErrorKind::data, "{}: the row pointers of the dual descend at row {}", source, i + 1);
     }
   }
   for (std::int64_t i = 0; i < n; ++i) {
     std::int64_t previous = -1;
     for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) {
       if (dual.column[p] <= previous || dual.column[p] >= m) {
-        fail(ErrorKind::data, "{}: row {} of the dual names class {} after class {}; classes ascend from 0 to {}.",
+        fail(ErrorKind::data, "{}: row {} of the dual names class {} after class {}; classes ascend from 0 to {}",
              source, i + 1, dual.column[p], previous, m - 1);
       }
       if (!std::isfinite(dual.values[p])) {
-        fail(ErrorKind::data, "{}: row {} of the dual holds a number that is not finite.", source, i + 1);
+        fail(ErrorKind::data, "{}: row {} of the dual holds a number that is not finite", source, i + 1);
       }
       previous = dual.column[p];
     }

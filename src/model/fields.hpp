@@ -25,7 +25,7 @@ class Fields {
   const nlohmann::json& at(const char* key, bool right_type(const nlohmann::json&), const char* type) const {
     const auto found = object_.find(key);
     if (found == object_.end() || !right_type(*found)) {
-      fail(ErrorKind::data, "{}: the model's metadata should have {} called '{}'.", path_, type, key);
+      fail(ErrorKind::data, "{}: the model's metadata should have {} called '{}'", path_, type, key);
     }
     return *found;
   }
@@ -71,7 +71,7 @@ class Fields {
     const std::string given = text(key);
     const auto found = std::find(names.begin(), names.end(), given);
     if (found == names.end()) {
-      fail(ErrorKind::data, "{}: the model's {} should be one of {}, not '{}'.", path_, key, fmt::join(names, ", "),
+      fail(ErrorKind::data, "{}: the model's {} should be one of {}, not '{}'", path_, key, fmt::join(names, ", "),
            given);
     }
     return static_cast<E>(found - names.begin());

@@ -32,7 +32,7 @@ std::vector<int> exported_labels(const Model& model, const std::string& path) {
   for (const std::string& name : model.classes.names) {
     const std::optional<int> label = model.classes.type == LabelType::integer ? to_c_int(name) : std::nullopt;
     if (!label) {
-      fail(ErrorKind::data, "{}: the class '{}' cannot be written, for LIBLINEAR's labels are integers from {} to {}.",
+      fail(ErrorKind::data, "{}: the class '{}' cannot be written, for LIBLINEAR's labels are integers from {} to {}",
            path, name, std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
     }
     labels.push_back(*label);
@@ -44,13 +44,13 @@ void check_exportable(const Model& model, const std::string& path) {
   if (model.index_base != 1) {
     fail(ErrorKind::data,
          "{}: the model counts features from 0, but LIBLINEAR counts from 1; convert the data with `topwolf convert "
-         "--index-base 1` and train again.",
+         "--index-base 1` and train again",
          path);
   }
   if (model.normalization.kind == NormalizeKind::unit && model.bias != 0.0) {
     fail(ErrorKind::data,
          "{}: the model has a bias and scales rows to unit length, which LIBLINEAR's format cannot say; train without "
-         "one of the two.",
+         "one of the two",
          path);
   }
 }
@@ -84,7 +84,7 @@ void save_liblinear(const Model& model, const std::string& path) {
     for (std::int64_t j = 0; j < m; ++j) line[j] = raw_weight(model, j, f);
     if (binary) line[0] = -(line[1] = line[0] / 2.0 - line[1] / 2.0);
     for (const double weight : line) {
-      if (!std::isfinite(weight)) fail(ErrorKind::data, "{}: feature {} is too small to unscale.", path, f + 1);
+      if (!std::isfinite(weight)) fail(ErrorKind::data, "{}: feature {} is too small to unscale", path, f + 1);
       file.write(fmt::format("{:.17g} ", weight));
     }
     file.write("\n");

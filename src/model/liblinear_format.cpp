@@ -38,7 +38,7 @@ class Scanner {
 
   std::string_view word(std::string_view what) {
     skip_white_space();
-    if (begin_ == text_.size()) fail_here("the file ends where {} should stand.", what);
+    if (begin_ == text_.size()) fail_here("the file ends where {} should stand", what);
     end_ = std::min(text_.find_first_of(white_space, begin_), text_.size());
     return text_.substr(begin_, end_ - begin_);
   }
@@ -49,7 +49,7 @@ class Scanner {
     T value{};
     const auto [stop, error] = std::from_chars(token.data(), token.data() + token.size(), value);
     if (error != std::errc() || stop != token.data() + token.size() || !(least <= value && value <= most)) {
-      fail_here("{} should be a number from {} to {}, not '{}'.", what, least, most, token.substr(0, 40));
+      fail_here("{} should be a number from {} to {}, not '{}'", what, least, most, token.substr(0, 40));
     }
     return value;
   }
@@ -60,14 +60,14 @@ class Scanner {
   // A file cannot hold more words than half its bytes: claims beyond that must not allocate.
   void check_claim(std::int64_t words, std::string_view what) const {
     if (words > static_cast<std::int64_t>((text_.size() - end_ + 1) / 2)) {
-      fail_here("{} {} are claimed, more than the rest of the file can hold.", words, what);
+      fail_here("{} {} are claimed, more than the rest of the file can hold", words, what);
     }
   }
 
   void expect_end() {
-    if (end_ == text_.size()) fail_here("the file ends within its last number.");
+    if (end_ == text_.size()) fail_here("the file ends within its last number");
     skip_white_space();
-    if (begin_ != text_.size()) fail_here("the weights are complete, but the file goes on.");
+    if (begin_ != text_.size()) fail_here("the weights are complete, but the file goes on");
   }
 
  private:
@@ -110,7 +110,7 @@ std::vector<int> read_labels(Scanner& scanner, std::int64_t count) {
 std::string_view read_solver(Scanner& scanner) {
   const std::string_view solver = scanner.word("the solver");
   if (std::find(classifiers.begin(), classifiers.end(), solver) == classifiers.end()) {
-    scanner.fail_here("the solver '{}' is none of LIBLINEAR's classifiers ({}).", solver.substr(0, 40),
+    scanner.fail_here("the solver '{}' is none of LIBLINEAR's classifiers ({})", solver.substr(0, 40),
                       fmt::join(classifiers, ", "));
   }
   return solver;
@@ -134,9 +134,8 @@ Header read_header(Scanner& scanner) {
     } else if (key == "w" && header.complete()) {
       return header;
     } else {
-      scanner.fail_here(
-          "'{}' is unknown, comes twice or comes before solver_type, nr_class, label, nr_feature or bias.",
-          key.substr(0, 40));
+      scanner.fail_here("'{}' is unknown, comes twice or comes before solver_type, nr_class, label, nr_feature or bias",
+                        key.substr(0, 40));
     }
   }
 }
@@ -147,7 +146,7 @@ std::vector<std::size_t> order_by_value(const std::vector<int>& labels, const Sc
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
   for (std::size_t j = 1; j < order.size(); ++j) {
-    if (labels[order[j - 1]] == labels[order[j]]) scanner.fail_here("the label {} comes twice.", labels[order[j]]);
+    if (labels[order[j - 1]] == labels[order[j]]) scanner.fail_here("the label {} comes twice", labels[order[j]]);
   }
   return order;
 }

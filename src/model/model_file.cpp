@@ -14,6 +14,7 @@
 #include "core/status.hpp"
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
+#include "core/utf8.hpp"
 #include "model/check_model.hpp"
 #include "model/fields.hpp"
 #include "model/liblinear_format.hpp"
@@ -70,23 +71,20 @@ json make_metadata(const Model& model) {
 // A class name must come back as it was; other texts only inform, so there a byte that is not UTF-8 is replaced.
 std::string dump_metadata(const Model& model, const std::string& path) {
   for (const std::string& name : model.classes.names) {
-    const std::string replaced = json(name).dump(-1, ' ', false, json::error_handler_t::ignore);
-    if (json::parse(replaced) != name) {
-      fail(ErrorKind::data, "{}: the class name {} is not UTF-8, as class names must be.", path, replaced);
-    }
+    if (!is_utf8(name)) fail(ErrorKind::data, "{}: a class name is not UTF-8, as class names must be", path);
   }
   return make_metadata(model).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 void check_format(const Fields& fields) {
   if (fields.text("format") != format_name) {
-    fail(ErrorKind::data, "{}: holds a '{}', not a '{}'.", fields.path(), fields.text("format"), format_name);
+    fail(ErrorKind::data, "{}: holds a '{}', not a '{}'", fields.path(), fields.text("format"), format_name);
   }
   const std::int64_t given = fields.integer("format_version");
   if (given < 1 || given > format_version) {
     fail(ErrorKind::data,
-         "{}: the model has format version {}, but this topwolf reads versions 1 to {}; use a newer one.",
-         fields.path(), given, format_version);
+         "{}: the model has format version {}, but this topwolf reads versions 1 to {}; use a newer one", fields.path(),
+         given, format_version);
   }
 }
 
@@ -96,7 +94,7 @@ LossSpec read_loss(const Fields& fields) {
   try {
     loss.name = parse_loss(name).name;
   } catch (const Error&) {
-    fail(ErrorKind::data, "{}: the model's loss '{}' is unknown.", fields.path(), name);
+    fail(ErrorKind::data, "{}: the model's loss '{}' is unknown", fields.path(), name);
   }
   if (fields.has("k")) loss.k = fields.integer("k");
   loss.rho = fields.list<double>("rho");
@@ -106,14 +104,14 @@ LossSpec read_loss(const Fields& fields) {
 
 Status read_status(const Fields& fields) {
   const std::optional<Status> status = parse_status(fields.text("status"));
-  if (!status) fail(ErrorKind::data, "{}: the model's status '{}' is unknown.", fields.path(), fields.text("status"));
+  if (!status) fail(ErrorKind::data, "{}: the model's status '{}' is unknown", fields.path(), fields.text("status"));
   return *status;
 }
 
 std::vector<double> read_tensor(const TensorFile& file, const char* name, const std::vector<std::int64_t>& shape,
                                 Precision precision = Precision::float64) {
   if (file.shape(name) != shape) {
-    fail(ErrorKind::data, "{}: the shape of '{}' is ({}), where the model needs ({}).", file.path(), name,
+    fail(ErrorKind::data, "{}: the shape of '{}' is ({}), where the model needs ({})", file.path(), name,
          fmt::join(file.shape(name), ", "), fmt::join(shape, ", "));
   }
   const auto widen = [](const auto& values) { return std::vector<double>(values.begin(), values.end()); };
@@ -163,7 +161,7 @@ Model read_model(const TensorFile& file) {
 std::vector<float> narrow(const std::vector<double>& values, const std::string& path) {
   std::vector<float> result(values.begin(), values.end());
   if (!std::equal(values.begin(), values.end(), result.begin())) {
-    fail(ErrorKind::internal, "{}: the model's precision is float32, but not all of its weights are float32 values.",
+    fail(ErrorKind::internal, "{}: the model's precision is float32, but not all of its weights are float32 values",
          path);
   }
   return result;

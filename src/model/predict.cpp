@@ -14,7 +14,7 @@ namespace {
 
 void check_width(const Model& model, const Features& X) {
   if (X.cols() != model.d) {
-    fail(ErrorKind::data, "the data has {} features, but the model was trained on {}.", X.cols(), model.d);
+    fail(ErrorKind::data, "the data has {} features, but the model was trained on {}", X.cols(), model.d);
   }
 }
 
@@ -46,7 +46,7 @@ std::vector<double> decision_scores(const Model& model, const Features& X, int t
 
 TopK predict_top_k(const Model& model, const Features& X, std::int64_t k, int threads) {
   const std::int64_t m = model.m();
-  if (k < 1 || k > m) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}.", k, m, m);
+  if (k < 1 || k > m) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}", k, m, m);
   TopK top{k, std::vector<std::int32_t>(static_cast<std::size_t>(X.rows() * k)),
            std::vector<double>(static_cast<std::size_t>(X.rows() * k))};
   for_each_row(model, X, threads, [&](std::int64_t i, const double* s) {

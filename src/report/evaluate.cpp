@@ -9,7 +9,7 @@ namespace topwolf {
 std::vector<double> top_k_errors(const Model& model, const Features& X, const std::vector<std::int32_t>& y,
                                  const std::vector<std::int64_t>& ks, int threads) {
   const std::int64_t n = X.rows();
-  if (static_cast<std::int64_t>(y.size()) != n) fail(ErrorKind::data, "there are {} labels for {} rows.", y.size(), n);
+  if (static_cast<std::int64_t>(y.size()) != n) fail(ErrorKind::data, "there are {} labels for {} rows", y.size(), n);
   if (n == 0 || ks.empty()) return std::vector<double>(ks.size(), 0.0);
   const std::int64_t widest = std::min(model.m(), *std::max_element(ks.begin(), ks.end()));
   const TopK top = predict_top_k(model, X, widest, threads);

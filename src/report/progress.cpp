@@ -64,9 +64,14 @@ Trace::Trace(const std::string& path) : path_(path), file_(std::fopen(path.c_str
 
 void Trace::observe(const IterationRecord& record) {
   if (error_ != 0) return;
-  const nlohmann::ordered_json line = {
-      {"iteration", record.iteration}, {"seconds", record.seconds},           {"primal", record.primal},
-      {"dual", record.dual},           {"relative_gap", record.relative_gap}, {"step", record.step}};
+  const nlohmann::ordered_json line = {{"iteration", record.iteration},
+                                       {"seconds", record.seconds},
+                                       {"primal", record.primal},
+                                       {"dual", record.dual},
+                                       {"relative_gap", record.relative_gap},
+                                       {"step", record.step},
+                                       {"iterate_primal", record.iterate_primal},
+                                       {"iterate_dual", record.iterate_dual}};
   const std::string text = line.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) error_ = errno;
 }

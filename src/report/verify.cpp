@@ -54,14 +54,14 @@ Loss loss_of(const LossSpec& spec, std::int64_t m) {
     loss.rho = spec.rho;
   } else if (spec.name == LossName::top_k || spec.name == LossName::usunier) {
     const std::int64_t k = spec.k.value_or(0);
-    if (k < 1 || k >= m) fail(ErrorKind::data, "The model's loss has k = {}; 1 to {} is allowed.", k, m - 1);
+    if (k < 1 || k >= m) fail(ErrorKind::data, "the model's loss has k = {}; 1 to {} is allowed", k, m - 1);
     loss.rho.assign(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
   }
   const auto zero = std::find(loss.rho.begin(), loss.rho.end(), 0.0);
   const bool finite = std::all_of(loss.rho.begin(), loss.rho.end(), [](double r) { return std::isfinite(r); });
   if (!finite || zero == loss.rho.begin() || zero - loss.rho.begin() >= m || loss.rho.back() < 0.0 ||
       !std::is_sorted(loss.rho.rbegin(), loss.rho.rend())) {
-    fail(ErrorKind::data, "The model's rho must be finite, non-increasing, positive at first, and 0 from place {} on.",
+    fail(ErrorKind::data, "the model's rho must be finite, non-increasing, positive at first, and 0 from place {} on",
          m);
   }
   loss.rho.erase(zero, loss.rho.end());
@@ -71,31 +71,31 @@ Loss loss_of(const LossSpec& spec, std::int64_t m) {
 void check_fit(const Dataset& data, const Model& model) {
   const std::int64_t n = data.X.rows(), m = model.m();
   const auto size = [](const auto& items) { return static_cast<std::int64_t>(items.size()); };
-  if (n < 1 || size(data.y) != n) fail(ErrorKind::data, "The data has {} rows and {} labels.", n, data.y.size());
+  if (n < 1 || size(data.y) != n) fail(ErrorKind::data, "the data has {} rows and {} labels", n, data.y.size());
   if (data.X.cols() != model.d) {
-    fail(ErrorKind::data, "The data has {} features, but the model was trained on {}.", data.X.cols(), model.d);
+    fail(ErrorKind::data, "the data has {} features, but the model was trained on {}", data.X.cols(), model.d);
   }
   if (m < 2 || data.classes.names != model.classes.names) {
-    fail(ErrorKind::data, "The {} classes of the data are not the {} classes of the model.", data.classes.size(), m);
+    fail(ErrorKind::data, "the {} classes of the data are not the {} classes of the model", data.classes.size(), m);
   }
   if (size(model.W) != m * model.D()) {
-    fail(ErrorKind::data, "The model has {} weights, but {} x {} are needed.", model.W.size(), m, model.D());
+    fail(ErrorKind::data, "the model has {} weights, but {} x {} are needed", model.W.size(), m, model.D());
   }
   if (!data.weights.empty() && size(data.weights) != n) {
-    fail(ErrorKind::data, "The data has {} example weights for {} rows.", data.weights.size(), n);
+    fail(ErrorKind::data, "the data has {} example weights for {} rows", data.weights.size(), n);
   }
   if (!std::all_of(data.weights.begin(), data.weights.end(), [](double w) { return std::isfinite(w) && w >= 0.0; })) {
-    fail(ErrorKind::data, "An example weight is negative or not finite.");
+    fail(ErrorKind::data, "an example weight is negative or not finite");
   }
   if (!std::all_of(data.y.begin(), data.y.end(), [m](std::int32_t y) { return y >= 0 && y < m; })) {
-    fail(ErrorKind::data, "A row of the data has no label among the model's {} classes.", m);
+    fail(ErrorKind::data, "A row of the data has no label among the model's {} classes", m);
   }
   if (!(model.lambda > 0.0) || !std::isfinite(model.lambda) || !(model.loss.smoothing >= 0.0)) {
-    fail(ErrorKind::data, "The model's lambda is {} and its smoothing {}; more than 0, and at least 0, is allowed.",
+    fail(ErrorKind::data, "the model's lambda is {} and its smoothing {}; more than 0, and at least 0, is allowed",
          model.lambda, model.loss.smoothing);
   }
   if (!model.loss.cost_matrix.empty() && size(model.loss.cost_matrix) != m * m) {
-    fail(ErrorKind::data, "The model's cost matrix has {} entries, but {} x {} are needed.",
+    fail(ErrorKind::data, "the model's cost matrix has {} entries, but {} x {} are needed",
          model.loss.cost_matrix.size(), m, m);
   }
 }
@@ -209,7 +209,7 @@ Verification verify(const Dataset& data, const Model& model, const SparseRows& d
   check_dual(dual, data.X.rows(), model.m(), "the dual");
   const Loss loss = loss_of(model.loss, model.m());
   const Pass pass = run_over(data, model, loss, dual);
-  if (!(pass.weight_sum > 0.0)) fail(ErrorKind::data, "The example weights sum to 0.");
+  if (!(pass.weight_sum > 0.0)) fail(ErrorKind::data, "the example weights sum to 0");
 
   double losses = 0.0;
   for (std::size_t i = 0; i < pass.loss.size(); ++i) {

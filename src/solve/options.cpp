@@ -12,13 +12,13 @@ namespace {
 
 void check_positive(const char* name, double value) {
   if (!std::isfinite(value) || value <= 0.0) {
-    fail(ErrorKind::option, "{} is {}, but it must be finite and above 0.", name, value);
+    fail(ErrorKind::option, "{} is {}, but it must be finite and above 0", name, value);
   }
 }
 
 void check_not_negative(const char* name, double value) {
   if (!std::isfinite(value) || value < 0.0) {
-    fail(ErrorKind::option, "{} is {}, but it must be finite and at least 0.", name, value);
+    fail(ErrorKind::option, "{} is {}, but it must be finite and at least 0", name, value);
   }
 }
 
@@ -38,9 +38,9 @@ void check(const TrainOptions& options) {
   check_not_negative("bias", options.bias);
   check_not_negative("smoothing", options.loss.smoothing);
   if (options.max_iterations < 1) {
-    fail(ErrorKind::option, "max iterations is {}, but it must be at least 1.", options.max_iterations);
+    fail(ErrorKind::option, "max iterations is {}, but it must be at least 1", options.max_iterations);
   }
-  if (options.threads < 0) fail(ErrorKind::option, "threads is {}, but it must be at least 0.", options.threads);
+  if (options.threads < 0) fail(ErrorKind::option, "threads is {}, but it must be at least 0", options.threads);
 }
 
 }  // namespace topwolf

@@ -66,7 +66,7 @@ def test_the_trace_is_one_json_line_an_iteration(topwolf, train_svm, tmp_path):
     result = topwolf.json("train", "--trace", "trace.jsonl", train_svm)
     lines = [support.parse_strict(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
     assert [line["iteration"] for line in lines] == list(range(1, result["iterations"] + 1))
-    assert all(set(line) == {"iteration", "seconds", "primal", "dual", "relative_gap", "step"} for line in lines)
+    assert all(set(line) == {"iteration", "seconds", "primal", "dual", "relative_gap", "step", "iterate_primal", "iterate_dual"} for line in lines)
     duals = [line["dual"] for line in lines]
     assert duals == sorted(duals)
 

@@ -26,4 +26,11 @@ inline LossSpec spec_of(const nlohmann::json& entry, const nlohmann::json& value
   return spec;
 }
 
+// The same, resolved, with smoothing left at 0; the golden rho has one place per class.
+inline Loss loss_of(const nlohmann::json& entry, const nlohmann::json& values) {
+  LossSpec spec = spec_of(entry, values);
+  spec.smoothing = 0.0;
+  return resolve_loss(spec, static_cast<std::int64_t>(values.at("rho").size()));
+}
+
 }  // namespace topwolf::testing

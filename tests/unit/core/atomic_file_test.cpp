@@ -145,7 +145,7 @@ TEST(AtomicFile, names_the_path_and_the_reason_when_it_cannot_write) {
   const TempFolder folder;
   const std::string missing = folder.file("no/such/a");
   EXPECT_EQ(error_of(ErrorKind::io, [&] { AtomicFile file(missing); }),
-            missing + ": cannot be written: No such file or directory.");
+            missing + ": cannot be written: No such file or directory");
   EXPECT_THAT(error_of(ErrorKind::io, [&] { AtomicFile file(folder.file("")); }), HasSubstr("Is a directory"));
   write_text(folder.file("a"), "");
   EXPECT_THAT(error_of(ErrorKind::io, [&] { AtomicFile file(folder.file("a/b")); }), HasSubstr("Not a directory"));
@@ -156,7 +156,7 @@ TEST(AtomicFile, names_the_path_and_the_reason_when_it_cannot_write) {
 TEST(AtomicFile, reports_a_full_disk) {
   AtomicFile file("/dev/full");
   file.write("x");
-  EXPECT_EQ(error_of(ErrorKind::io, [&] { file.commit(); }), "/dev/full: cannot be written: No space left on device.");
+  EXPECT_EQ(error_of(ErrorKind::io, [&] { file.commit(); }), "/dev/full: cannot be written: No space left on device");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(ReadFile, reads_a_pipe_to_its_end) {
 TEST(ReadFile, names_what_cannot_be_read_and_why) {
   const TempFolder folder;
   const std::string path = folder.file("missing");
-  EXPECT_EQ(error_of(ErrorKind::io, [&] { read_file(path); }), path + ": cannot be read: No such file or directory.");
+  EXPECT_EQ(error_of(ErrorKind::io, [&] { read_file(path); }), path + ": cannot be read: No such file or directory");
   EXPECT_THAT(error_of(ErrorKind::io, [&] { read_file(folder.file("")); }), HasSubstr("Is a directory"));
 }
 
@@ -86,7 +86,7 @@ TEST(StrictJson, refuses_what_is_not) {
 TEST(StrictJson, refuses_duplicate_keys_at_every_level) {
   for (const char* text : {R"({"a": 1, "a": 1})", R"({"b": {"a": 1, "c": {}, "a": 1}})", R"([{"a": [], "a": []}])"}) {
     EXPECT_EQ(error_of(ErrorKind::data, [&] { parse_strict_json(text, "f", "the header"); }),
-              "f: the header has the key \"a\" twice.");
+              "f: the header has the key \"a\" twice");
   }
 }
 
@@ -95,13 +95,13 @@ TEST(StrictJson, refuses_deep_nesting_without_exhausting_the_stack) {
     std::string text;
     for (int i = 0; i < 1000000; ++i) text += open;
     EXPECT_EQ(error_of(ErrorKind::data, [&] { parse_strict_json(text, "f", "the header"); }),
-              "f: the header nests deeper than 16 levels.");
+              "f: the header nests deeper than 16 levels");
   }
 }
 
 TEST(StrictJson, refuses_numbers_beyond_a_double) {
   EXPECT_EQ(error_of(ErrorKind::data, [&] { parse_strict_json("[1e999]", "f", "the header"); }),
-            "f: the header has a number that no double can hold.");
+            "f: the header has a number that no double can hold");
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ TEST(MakeDataset, refuses_rows_without_label_and_a_single_class) {
                      }),
             "f.svm: all 3 rows have the label '1'; training needs at least two classes");
   EXPECT_THAT(error_of(ErrorKind::data, [] { make_dataset(labelled({})); }), HasSubstr("no rows"));
+  EXPECT_THAT(error_of(ErrorKind::data, [] { make_dataset(labelled({"caf\xe9", "tea"})); }), HasSubstr("not UTF-8"));
 }
 
 TEST(LabelLines, are_one_label_each_without_blanks_around) {

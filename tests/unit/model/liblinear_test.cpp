@@ -254,8 +254,8 @@ TEST(LiblinearText, says_where_it_is_wrong) {
   EXPECT_THAT(refusal(head + "1 2 3 \n4 x 6 \n7 8 9 \n"), HasSubstr("8:3: a weight should be a number"));
   EXPECT_THAT(refusal(head + "1 2 3 \n4 5 6 \n7 8 nan \n"), HasSubstr("9:5: a weight should be a number"));
   EXPECT_THAT(refusal(head + "1 2 3 \n4 5 6 \n7 8 1e999 \n"), HasSubstr("9:5: a weight should be a number"));
-  EXPECT_EQ(refusal(head + "1 2 3 \n4 5 6 \n7 8 9 \n1\n"), "10:1: the weights are complete, but the file goes on.");
-  EXPECT_EQ(refusal(head + "1 2 3 \n4 5 6 \n7 8 9"), "9:5: the file ends within its last number.");
+  EXPECT_EQ(refusal(head + "1 2 3 \n4 5 6 \n7 8 9 \n1\n"), "10:1: the weights are complete, but the file goes on");
+  EXPECT_EQ(refusal(head + "1 2 3 \n4 5 6 \n7 8 9"), "9:5: the file ends within its last number");
   EXPECT_THAT(refusal("solver_type L2R_L2LOSS_SVR\n"), HasSubstr("1:13: the solver 'L2R_L2LOSS_SVR' is none of"));
   EXPECT_THAT(refusal("solver_type ONECLASS_SVM\n"), HasSubstr("is none of LIBLINEAR's classifiers"));
   EXPECT_THAT(refusal("solver_type L2R_LR\nnr_class 1\n"), HasSubstr("2:10: nr_class should be a number from 2 to"));

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/rng.hpp"
-#include "unit/report/golden.hpp"
+#include "support/golden.hpp"
 
 namespace topwolf {
 namespace {
@@ -67,7 +67,7 @@ Case random_case(Rng& rng) {
 TEST(RowCheck, GoldenLossesAndEnvelopesAreReproduced) {
   int smoothed = 0;
   for (const auto& entry : golden().at("loss")) {
-    Loss loss = loss_of(entry);
+    Loss loss = loss_of(entry, entry);
     loss.smoothing = entry.at("smoothing");
     smoothed += loss.smoothing > 0.0;
     const auto delta = entry.at("delta").get<Vector>(), s = entry.at("s").get<Vector>();
@@ -78,7 +78,7 @@ TEST(RowCheck, GoldenLossesAndEnvelopesAreReproduced) {
 
 TEST(RowCheck, GoldenProjectionsAreFeasibleAndGiveTheEnvelope) {
   for (const auto& entry : golden().at("projection")) {
-    const Loss loss = loss_of(entry);
+    const Loss loss = loss_of(entry, entry);
     const std::int64_t y = entry.at("y");
     const auto a = entry.at("a").get<Vector>(), alpha = entry.at("alpha").get<Vector>();
     EXPECT_LT(row_infeasibility(loss, alpha, y), 1e-9) << entry;

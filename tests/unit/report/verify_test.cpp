@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/golden.hpp"
 #include "topwolf/error.hpp"
-#include "unit/report/golden.hpp"
 
 namespace topwolf {
 namespace {
@@ -208,17 +208,9 @@ struct GoldenProblem {
   std::vector<Vector> A;
 
   explicit GoldenProblem(const nlohmann::json& entry) {
-    nlohmann::json with_ranks = entry;
-    with_ranks["k"] = golden().at("problem").at("k");
-    with_ranks["rho"] = golden().at("problem").at("rho");
-    loss = testing::loss_of(with_ranks);
-    loss.smoothing = entry.at("smoothing");
-    const LossName name = testing::name_of(entry);
-    const bool weighted_loss = name == LossName::weighted_top_k || name == LossName::weighted_usunier;
-    if (name == LossName::top_k || name == LossName::usunier) model.loss.k = with_ranks["k"].get<std::int64_t>();
-    model.loss.name = name;
-    model.loss.rho = weighted_loss ? with_ranks["rho"].get<Vector>() : Vector{};
-    model.loss.smoothing = loss.smoothing;
+    model.loss = testing::spec_of(entry, golden().at("problem"));
+    loss = testing::loss_of(entry, golden().at("problem"));
+    loss.smoothing = model.loss.smoothing;
 
     Vector values;
     for (const Vector& x : X) values.insert(values.end(), x.begin(), x.end());
