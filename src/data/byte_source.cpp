@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "data/decompress.hpp"
 
 namespace topwolf {
@@ -40,30 +42,64 @@ InputFile::~InputFile() {
   if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
 }
 
-std::size_t InputFile::read(char* to, std::size_t count) {
+namespace {
+
+// Calls read_some(used) until `count` bytes are there or it returns 0.
+template <class ReadSome>
+std::size_t read_all(const std::string& path, std::size_t count, const ReadSome& read_some) {
   std::size_t used = 0;
   while (used < count) {
-    const ssize_t got = ::read(descriptor_, to + used, count - used);
+    const ssize_t got = read_some(used);
     if (got == 0) break;
     if (got > 0) {
       used += static_cast<std::size_t>(got);
     } else if (errno != EINTR) {
-      fail_reading(path_);
+      fail_reading(path);
     }
   }
   return used;
 }
 
-Buffer read_bytes(const std::string& path) {
+// A large regular file, several pieces at a time; what is added to it meanwhile is not read.
+void read_pieces(const InputFile& file, const std::string& path, int threads, Buffer& bytes) {
+  constexpr std::size_t piece = 8 << 20;
+  const std::size_t size = file.size();
+  char* const to = bytes.end();
+  parallel_for(static_cast<std::int64_t>((size + piece - 1) / piece), threads, [&](std::int64_t p) {
+    const std::size_t offset = static_cast<std::size_t>(p) * piece, count = std::min(piece, size - offset);
+    if (file.read_at(offset, to + offset, count) < count) {
+      fail(ErrorKind::io, "{}: the file became shorter while it was read", path);
+    }
+  });
+  bytes.added(size);
+}
+
+}  // namespace
+
+std::size_t InputFile::read(char* to, std::size_t count) {
+  return read_all(path_, count, [&](std::size_t used) { return ::read(descriptor_, to + used, count - used); });
+}
+
+std::size_t InputFile::read_at(std::size_t offset, char* to, std::size_t count) const {
+  return read_all(path_, count, [&](std::size_t used) {
+    return ::pread(descriptor_, to + used, count - used, static_cast<off_t>(offset + used));
+  });
+}
+
+Buffer read_bytes(const std::string& path, int threads) {
   InputFile file(path);
   Buffer bytes;
   // Two bytes more than a regular file has: one to see its end, one for a last newline.
   if (file.regular()) bytes.reserve(file.size() + 2);
-  while (true) {
-    bytes.make_room();
-    const std::size_t got = file.read(bytes.end(), bytes.room());
-    if (got == 0) break;
-    bytes.added(got);
+  if (file.regular() && file.size() > 0 && threads > 1 && path != "-") {
+    read_pieces(file, path, threads, bytes);
+  } else {
+    while (true) {
+      bytes.make_room();
+      const std::size_t got = file.read(bytes.end(), bytes.room());
+      if (got == 0) break;
+      bytes.added(got);
+    }
   }
   return is_compressed(bytes.view()) ? decompress(bytes.view(), display_name(path)) : std::move(bytes);
 }

@@ -27,6 +27,8 @@ class InputFile {
 
   // Fewer than `count` bytes only at the end of the file.
   std::size_t read(char* to, std::size_t count);
+  // The same from a place in a regular file; may be called by several threads at once.
+  std::size_t read_at(std::size_t offset, char* to, std::size_t count) const;
 
  private:
   std::string path_;
@@ -36,7 +38,7 @@ class InputFile {
 
 // gzip, bzip2, xz and zstd are recognised by their first bytes, whatever the name; streams one after the other are
 // one content.
-Buffer read_bytes(const std::string& path);
+Buffer read_bytes(const std::string& path, int threads = 1);
 
 // The first bytes of a regular file, as they are; empty for anything that cannot be read twice.
 std::string peek_bytes(const std::string& path, std::size_t count);

@@ -4,6 +4,8 @@
 #include "data/libsvm_text.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "core/fail.hpp"
@@ -38,11 +40,27 @@ std::vector<Chunk> cut(std::string_view text, std::size_t chunk_bytes) {
   return chunks;
 }
 
+// Counts in bytes, lane by lane, which a compiler turns into vector instructions; std::count widens every comparison.
+std::int64_t count_byte(std::string_view text, char wanted) {
+  constexpr std::size_t lanes = 64, longest = 255;
+  std::int64_t total = 0;
+  while (text.size() >= lanes) {
+    unsigned char found[lanes] = {};
+    const std::size_t rounds = std::min(text.size() / lanes, longest);
+    for (std::size_t r = 0; r < rounds; ++r) {
+      for (std::size_t l = 0; l < lanes; ++l) found[l] += static_cast<unsigned char>(text[r * lanes + l] == wanted);
+    }
+    total = std::accumulate(std::begin(found), std::end(found), total);
+    text.remove_prefix(rounds * lanes);
+  }
+  return total + std::count(text.begin(), text.end(), wanted);
+}
+
 void count(std::vector<Chunk>& chunks, int threads) {
   parallel_for(static_cast<std::int64_t>(chunks.size()), threads, [&](std::int64_t c) {
     Chunk& chunk = chunks[static_cast<std::size_t>(c)];
-    chunk.lines = std::count(chunk.text.begin(), chunk.text.end(), '\n');
-    chunk.colons = std::count(chunk.text.begin(), chunk.text.end(), ':');
+    chunk.lines = count_byte(chunk.text, '\n');
+    chunk.colons = count_byte(chunk.text, ':');
   });
   for (std::size_t c = 1; c < chunks.size(); ++c) {
     chunks[c].first_line = chunks[c - 1].first_line + chunks[c - 1].lines;

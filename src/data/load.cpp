@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "data/byte_source.hpp"
 #include "data/cache.hpp"
 #include "data/csv.hpp"
@@ -54,7 +55,7 @@ RawDataset read_any(const LoadOptions& options) {
   if (is_npy(head)) return read_npy(nullptr, options, name);
   if (plain.ends_with(".twd")) return read_cache(options.path);
 
-  Buffer bytes = read_bytes(options.path);
+  Buffer bytes = read_bytes(options.path, resolve_threads(options.threads));
   if (is_zip(bytes.view()) || plain.ends_with(".npz")) {
     fail(ErrorKind::data, "{}: a .npz must be a plain file that is not empty", name);
   }

@@ -62,7 +62,8 @@ void Accumulator::add(const std::vector<std::vector<RowEntry>>& panels, std::vec
   const bool sparse = X_.index() >= 2;
   const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : strip;
   const std::int64_t strips = std::max<std::int64_t>(1, (d_ + width - 1) / width);
-  const std::int64_t group = sparse ? 1 : 8;  // classes per task
+  // Classes per task: as many as leave enough tasks for the threads to share, because classes differ in size.
+  const std::int64_t group = std::clamp<std::int64_t>(strips * m_ / (64 * threads), 1, 8);
   const std::int64_t groups = (m_ + group - 1) / group;
   parallel_for(strips * groups, threads, [&](std::int64_t task) {
     const std::int64_t from = task / groups * width, to = std::min(d_, from + width);
