@@ -27,8 +27,9 @@ struct Kernels {
   void (*keys_f32)(const float* s, const double* delta, std::int64_t m, double* key);
   void (*keys_f64)(const double* s, const double* delta, std::int64_t m, double* key);
 
-  // maxima[l] = max over j = l modulo key_lanes of key[j]; -infinity where there is none.
-  void (*lane_maxima)(const double* key, std::int64_t m, double* maxima);
+  // Returns the largest key; *kth becomes a lower bound on the K-th largest: class j belongs to lane j mod key_lanes,
+  // and the bound is the K-th largest of the lanes' distinct maxima (-infinity where there are fewer).
+  double (*bound)(const double* key, std::int64_t m, std::int64_t K, double* kth);
 
   // Writes the j with key[j] >= threshold, ascending, and returns how many they are; picked has room for m.
   std::int64_t (*pick)(const double* key, std::int64_t m, double threshold, std::int32_t* picked);

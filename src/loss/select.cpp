@@ -1,5 +1,4 @@
-// Class j belongs to lane j mod 32. The K-th largest of the lanes' maxima is a lower bound on the K-th largest key that
-// is good enough to leave few candidates.
+// A bound on the K-th largest key that is good enough to leave few candidates, which are then sorted.
 
 #include "loss/select.hpp"
 
@@ -8,35 +7,16 @@
 #include "kernels/kernels.hpp"
 
 namespace topwolf {
-namespace {
-
-// The K-th largest of the maxima, by insertion: K is small.
-double kth_largest(const double* maxima, std::int64_t K) {
-  double best[key_lanes];
-  std::int64_t count = 0;
-  for (std::int64_t l = 0; l < key_lanes; ++l) {
-    if (count == K && !(maxima[l] > best[K - 1])) continue;
-    std::int64_t at = count < K ? count++ : K - 1;
-    for (; at > 0 && best[at - 1] < maxima[l]; --at) best[at] = best[at - 1];
-    best[at] = maxima[l];
-  }
-  return best[K - 1];
-}
-
-}  // namespace
-
 KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector<double>& copy) {
-  const auto m = static_cast<std::int64_t>(key.size());
   constexpr std::int64_t few = 24;
   if (K > few) {
     copy = key;
     std::nth_element(copy.begin(), copy.begin() + (K - 1), copy.end(), std::greater<>());
     return {*std::max_element(copy.begin(), copy.begin() + K), copy[static_cast<std::size_t>(K - 1)]};
   }
-  double maxima[key_lanes];
-  kernels().lane_maxima(key.data(), m, maxima);
-  const double largest = *std::max_element(maxima, maxima + key_lanes);
-  return {largest, K > 1 ? kth_largest(maxima, K) : largest};
+  KeyBounds bounds{};
+  bounds.largest = kernels().bound(key.data(), static_cast<std::int64_t>(key.size()), K, &bounds.kth);
+  return bounds;
 }
 
 void collect_keys(const std::vector<double>& key, double threshold, double floor, std::vector<std::int32_t>& picked,

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <set>
 
 #include "core/rng.hpp"
 #include "kernels/kernels.hpp"
@@ -68,7 +72,7 @@ void check_scores(Scores scores, std::int64_t m) {
 
 void check_selection(const Kernels& set, std::int64_t m) {
   Rng rng(9);
-  std::vector<double> s(static_cast<std::size_t>(m)), delta(s), key(s), maxima(static_cast<std::size_t>(key_lanes));
+  std::vector<double> s(static_cast<std::size_t>(m)), delta(s), key(s);
   for (double& x : s) x = std::round(4.0 * rng.normal()) / 4.0;
   for (double& x : delta) x = rng.uniform();
   const std::vector<float> s32(s.begin(), s.end());
@@ -77,11 +81,22 @@ void check_selection(const Kernels& set, std::int64_t m) {
   set.keys_f32(s32.data(), nullptr, m, key.data());
   for (std::size_t j = 0; j < s.size(); ++j) EXPECT_EQ(key[j], s[j] + 1.0);
 
-  set.lane_maxima(key.data(), m, maxima.data());
-  for (std::int64_t l = 0; l < key_lanes; ++l) {
-    double expected = -INFINITY;
-    for (std::int64_t j = l; j < m; j += key_lanes) expected = std::max(expected, key[static_cast<std::size_t>(j)]);
-    EXPECT_EQ(maxima[static_cast<std::size_t>(l)], expected);
+  std::vector<double> sorted = key;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  for (const std::int64_t K : {1, 2, 5, 24}) {
+    double kth = 0.0;
+    EXPECT_EQ(set.bound(key.data(), m, K, &kth), sorted[0]);
+    if (K <= m) {
+      EXPECT_LE(kth, sorted[static_cast<std::size_t>(K - 1)]);
+    }
+    std::set<double> lanes;
+    for (std::int64_t l = 0; l < std::min(key_lanes, m); ++l) {
+      double largest = -INFINITY;
+      for (std::int64_t j = l; j < m; j += key_lanes) largest = std::max(largest, key[static_cast<std::size_t>(j)]);
+      lanes.insert(largest);
+    }
+    const auto distinct = static_cast<std::int64_t>(lanes.size());
+    EXPECT_EQ(kth, K <= distinct ? *std::next(lanes.rbegin(), K - 1) : -INFINITY);
   }
 
   for (const double threshold : {-100.0, 1.0, 1.25, 100.0}) {
