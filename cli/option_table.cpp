@@ -72,8 +72,13 @@ constexpr std::array option_rows{
               "Value of an added constant feature, regularised as the others; 0 adds none, as in LIBLINEAR."},
     OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", train,
               "Scale rows to unit length or columns to maximum 1; kept in the model and applied again by predict."},
-    OptionRow{"solver", 0, "auto|lsfw|stdfw|pg", "auto|lsfw|stdfw|pg", "auto", "Solver", train,
-              "Frank-Wolfe with line search, Frank-Wolfe with the standard step, or projected gradient."},
+    OptionRow{
+        "solver", 0, "auto|block|lsfw|stdfw|pg", "auto|block|lsfw|stdfw|pg", "auto", "Solver", train,
+        "Exact block ascent (what auto takes), Frank-Wolfe with line search, Frank-Wolfe with the standard step, or "
+        "projected gradient."},
+    OptionRow{"scores", 0, "auto|weights|gram", "auto|weights|gram", "auto", "Solver", train,
+              "How block holds the scores: from the weights, or all of them with the matrix X X^T; auto takes what "
+              "should be faster."},
     OptionRow{"tolerance", 0, "T", "", "1e-3", "Solver", train,
               "Stop when gap <= T * primal; off by default where --absolute-gap is given."},
     OptionRow{"absolute-gap", 0, "G", "", "", "Solver", train, "Stop when gap <= G."},

@@ -47,8 +47,12 @@ TrainOptions train_options(const Arguments& arguments) {
   options.C = arguments.real("C").value_or(options.C);
   options.lambda = arguments.real("lambda");
   const std::string solver = arguments.choice("solver");
-  for (const auto name : {SolverName::automatic, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
+  for (const auto name :
+       {SolverName::automatic, SolverName::block, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
     if (topwolf::to_string(name) == solver) options.solver = name;
+  const std::string scores = arguments.choice("scores");
+  for (const auto name : {ScoresName::automatic, ScoresName::weights, ScoresName::gram})
+    if (topwolf::to_string(name) == scores) options.scores = name;
   options.tolerance = arguments.real("tolerance");
   options.absolute_gap = arguments.real("absolute-gap");
   options.max_iterations = arguments.integer("max-iterations", 1, largest).value_or(options.max_iterations);

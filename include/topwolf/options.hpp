@@ -9,15 +9,21 @@
 
 namespace topwolf {
 
-enum class SolverName { automatic, lsfw, stdfw, pg };
+enum class SolverName { automatic, block, lsfw, stdfw, pg };
 
-std::string_view to_string(SolverName name);  // "auto", "lsfw", "stdfw", "pg"
+std::string_view to_string(SolverName name);  // "auto", "block", "lsfw", "stdfw", "pg"
+
+// How the block solver holds the scores.
+enum class ScoresName { automatic, weights, gram };
+
+std::string_view to_string(ScoresName name);  // "auto", "weights", "gram"
 
 struct TrainOptions {
   LossSpec loss;
   double C = 1.0;                // lambda = 1 / (C N)
   std::optional<double> lambda;  // given: C = 1 / (lambda N)
   SolverName solver = SolverName::automatic;
+  ScoresName scores = ScoresName::automatic;
   std::optional<double> tolerance;     // stop when gap <= tolerance * primal; unset: 1e-3 unless absolute_gap is set
   std::optional<double> absolute_gap;  // stop when gap <= absolute_gap
   std::int64_t max_iterations = 100000;

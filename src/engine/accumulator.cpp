@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 
@@ -16,30 +17,51 @@ void add_rows(const DenseView<float>& X, const std::int64_t* row, const double* 
   kernels().accumulate_f32(X.data + from, X.stride, row, value, count, to - from, out);
 }
 
+void add_rows(const DenseView<float>& X, const std::int64_t* row, const double* value, std::int64_t count,
+              std::int64_t from, std::int64_t to, float* out) {
+  kernels().accumulate_f32_f32(X.data + from, X.stride, row, value, count, to - from, out);
+}
+
+void add_rows(const DenseView<double>&, const std::int64_t*, const double*, std::int64_t, std::int64_t, std::int64_t,
+              float*) {
+  fail(ErrorKind::internal, "sums of float64 features were asked for in float32");
+}
+
 void add_rows(const DenseView<double>& X, const std::int64_t* row, const double* value, std::int64_t count,
               std::int64_t from, std::int64_t to, double* out) {
   kernels().accumulate_f64(X.data + from, X.stride, row, value, count, to - from, out);
 }
 
 // A sparse row is added whole (from = 0, to = d).
-template <class T>
+template <class T, class Out>
 void add_rows(const CsrView<T>& X, const std::int64_t* row, const double* value, std::int64_t count, std::int64_t,
-              std::int64_t, double* out) {
+              std::int64_t, Out* out) {
   for (std::int64_t e = 0; e < count; ++e) {
     for (std::int64_t p = X.row_begin[row[e]]; p < X.row_begin[row[e] + 1]; ++p) {
-      out[X.column[p]] += value[e] * static_cast<double>(X.value[p]);
+      out[X.column[p]] += static_cast<Out>(value[e] * static_cast<double>(X.value[p]));
     }
   }
 }
 
 }  // namespace
 
-Accumulator::Accumulator(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
+void append_entries(const Problem& problem, std::span<const std::int64_t> rows, const std::vector<SparseRow>& change,
+                    bool local, std::vector<RowEntry>& entries) {
+  const double scale = 1.0 / (problem.lambda * problem.N);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::int64_t at = local ? static_cast<std::int64_t>(r) : rows[r];
+    for (const auto& [j, value] : change[r]) entries.push_back({at, j, scale * problem.weight(rows[r]) * value});
+  }
+}
+
+template <class Out>
+Accumulator<Out>::Accumulator(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
   D_ = d_ + (bias != 0.0 ? 1 : 0);
 }
 
-void Accumulator::group_by_class(const std::vector<std::vector<RowEntry>>& panels) {
+template <class Out>
+void Accumulator<Out>::group_by_class(const std::vector<std::vector<RowEntry>>& panels) {
   begin_.assign(static_cast<std::size_t>(m_ + 1), 0);
   for (const auto& panel : panels) {
     for (const RowEntry& entry : panel) ++begin_[static_cast<std::size_t>(entry.column) + 1];
@@ -57,7 +79,8 @@ void Accumulator::group_by_class(const std::vector<std::vector<RowEntry>>& panel
   }
 }
 
-void Accumulator::add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W, int threads) {
+template <class Out>
+void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std::vector<Out>& W, int threads) {
   group_by_class(panels);
   const bool sparse = X_.index() >= 2;
   const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : strip;
@@ -71,15 +94,20 @@ void Accumulator::add(const std::vector<std::vector<RowEntry>>& panels, std::vec
     for (std::int64_t j = task % groups * group; j < last; ++j) {
       const std::int64_t first = begin_[static_cast<std::size_t>(j)];
       const std::int64_t count = begin_[static_cast<std::size_t>(j) + 1] - first;
-      double* out = W.data() + j * D_;
+      Out* out = W.data() + j * D_;
       std::visit(
           [&](const auto& X) { add_rows(X, row_.data() + first, value_.data() + first, count, from, to, out + from); },
           X_);
       if (bias_ != 0.0 && from == 0) {
-        for (std::int64_t e = first; e < first + count; ++e) out[d_] += bias_ * value_[static_cast<std::size_t>(e)];
+        for (std::int64_t e = first; e < first + count; ++e) {
+          out[d_] += static_cast<Out>(bias_ * value_[static_cast<std::size_t>(e)]);
+        }
       }
     }
   });
 }
+
+template class Accumulator<float>;
+template class Accumulator<double>;
 
 }  // namespace topwolf

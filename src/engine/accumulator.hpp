@@ -1,11 +1,12 @@
-// W(U) += U^T X, in double, for a chunk of rows whose U is sparse: the entries are grouped by class, and tasks own
-// (class, strip of columns), so that every sum runs in the order of the rows whatever the number of threads.
+// W(U) += U^T X, in double or float, for a chunk of rows whose U is sparse: the entries are grouped by class, and tasks
+// own (class, strip of columns), so that every sum runs in the order of the rows whatever the number of threads.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "topwolf/matrix.hpp"
+#include "engine/problem.hpp"
 
 namespace topwolf {
 
@@ -16,12 +17,18 @@ struct RowEntry {
   double value;
 };
 
+// The entries that a change of the alpha of rows[r] by change[r] adds, scaled by omega / (lambda N), D2. `local`: row r
+// of the block instead of row rows[r] of X.
+void append_entries(const Problem& problem, std::span<const std::int64_t> rows, const std::vector<SparseRow>& change,
+                    bool local, std::vector<RowEntry>& entries);
+
+template <class Out>
 class Accumulator {
  public:
   Accumulator(const FeatureView& X, std::int64_t m, double bias);
 
   // W: (m x D), row-major. The entries come in panels, rows ascending.
-  void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W, int threads);
+  void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<Out>& W, int threads);
 
  private:
   void group_by_class(const std::vector<std::vector<RowEntry>>& panels);

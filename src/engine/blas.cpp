@@ -21,17 +21,17 @@ SingleThreadedBlas::~SingleThreadedBlas() {
 }
 
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const float* X, std::int64_t ldx,
-                         const float* W, std::int64_t ldw, float* S) {
+                         const float* W, std::int64_t ldw, float* S, std::int64_t lds) {
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<blasint>(rows), static_cast<blasint>(m),
               static_cast<blasint>(d), 1.0f, X, static_cast<blasint>(ldx), W, static_cast<blasint>(ldw), 0.0f, S,
-              static_cast<blasint>(m));
+              static_cast<blasint>(lds));
 }
 
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const double* X, std::int64_t ldx,
-                         const double* W, std::int64_t ldw, double* S) {
+                         const double* W, std::int64_t ldw, double* S, std::int64_t lds) {
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<blasint>(rows), static_cast<blasint>(m),
               static_cast<blasint>(d), 1.0, X, static_cast<blasint>(ldx), W, static_cast<blasint>(ldw), 0.0, S,
-              static_cast<blasint>(m));
+              static_cast<blasint>(lds));
 }
 
 }  // namespace topwolf

@@ -18,10 +18,10 @@ class SingleThreadedBlas {
   int callers_count_;
 };
 
-// S (rows x m, pitch m) = X (rows x d, pitch ldx) times W^T (W: m x d, pitch ldw).
+// S (rows x m, pitch lds) = X (rows x d, pitch ldx) times W^T (W: m x d, pitch ldw).
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const float* X, std::int64_t ldx,
-                         const float* W, std::int64_t ldw, float* S);
+                         const float* W, std::int64_t ldw, float* S, std::int64_t lds);
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const double* X, std::int64_t ldx,
-                         const double* W, std::int64_t ldw, double* S);
+                         const double* W, std::int64_t ldw, double* S, std::int64_t lds);
 
 }  // namespace topwolf

@@ -48,7 +48,8 @@ class CpuEngine final : public Engine {
     return total;
   }
 
-  double loss_sum(const std::vector<double>& W) override {
+  double loss_sum(const std::vector<double>& W, const DualRows* A, std::vector<double>* shares) override {
+    if (shares) shares->resize(static_cast<std::size_t>(problem_.n));
     SingleThreadedBlas blas;
     Scorer<double> scorer(problem_.X, problem_.m, problem_.bias);
     scorer.set_weights(W.data(), threads_);
@@ -59,7 +60,12 @@ class CpuEngine final : public Engine {
       const auto [begin, end] = score_panel(scorer, panel, mine);
       double sum = 0.0;
       for (std::int64_t i = begin; i < end; ++i) {
-        sum += problem_.weight(i) * row_loss(i, mine.S.data() + (i - begin) * problem_.m, mine);
+        const double* s = mine.S.data() + (i - begin) * problem_.m;
+        sum += problem_.weight(i) * row_loss(i, s, mine);
+        if (!shares) continue;
+        const auto at = static_cast<std::size_t>(i);
+        (*shares)[at] =
+            gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), (*A)[at], mine.u, mine.row);
       }
       sums[static_cast<std::size_t>(panel)] = sum;
     });
@@ -187,7 +193,7 @@ class CpuEngine final : public Engine {
   const int threads_;
   const std::int64_t panel_, panels_;
   Scorer<T> scorer_;
-  Accumulator accumulator_;
+  Accumulator<double> accumulator_;
   std::vector<ThreadSpace<T>> space_;
 };
 

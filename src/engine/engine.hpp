@@ -37,8 +37,10 @@ class Engine {
   virtual PassSums pass(const std::vector<double>& W, Direction direction, const DualRows* A, DualRows* U,
                         std::vector<double>& W_U) = 0;
 
-  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double.
-  virtual double loss_sum(const std::vector<double>& W) = 0;
+  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double; with A also each example's share of the
+  // gap (G2) into `shares`.
+  virtual double loss_sum(const std::vector<double>& W, const DualRows* A = nullptr,
+                          std::vector<double>* shares = nullptr) = 0;
 
   // W(A) = sum_i omega_i alpha_i x_i^T / (lambda N), D2, in double.
   virtual void weights_of(const DualRows& A, std::vector<double>& W) = 0;

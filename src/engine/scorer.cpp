@@ -15,7 +15,7 @@ template <class T, class R>
 void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
                   std::int64_t, R* S, std::vector<R>& scratch) {
   if constexpr (std::is_same_v<T, R>) {
-    multiply_transposed(end - begin, m, X.cols, X.data + begin * X.stride, X.stride, W.data(), X.cols, S);
+    multiply_transposed(end - begin, m, X.cols, X.data + begin * X.stride, X.stride, W.data(), X.cols, S, m);
   } else {  // the rows are converted a few at a time
     constexpr std::int64_t step = 128;
     scratch.resize(static_cast<std::size_t>(std::min(step, end - begin) * X.cols));
@@ -25,7 +25,7 @@ void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, c
         const T* x = X.data + (from + i) * X.stride;
         std::transform(x, x + X.cols, scratch.data() + i * X.cols, [](T value) { return static_cast<R>(value); });
       }
-      multiply_transposed(rows, m, X.cols, scratch.data(), X.cols, W.data(), X.cols, S + (from - begin) * m);
+      multiply_transposed(rows, m, X.cols, scratch.data(), X.cols, W.data(), X.cols, S + (from - begin) * m, m);
     }
   }
 }

@@ -12,6 +12,8 @@ struct Kernels {
   // out[c] += sum_e coefficient[e] * X[row[e] * stride + c], c < cols.
   void (*accumulate_f32)(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                          std::int64_t count, std::int64_t cols, double* out);
+  void (*accumulate_f32_f32)(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                             std::int64_t count, std::int64_t cols, float* out);
   void (*accumulate_f64)(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                          std::int64_t count, std::int64_t cols, double* out);
 

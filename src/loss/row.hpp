@@ -64,6 +64,18 @@ template <class T>
 double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
                 RowScratch& scratch);
 
+// L6. The exact block step: the alpha that maximises the dual over one example, all others fixed, given its scores s,
+// its alpha so far and q = omega ||x||^2 / (lambda N). Where the dual is linear (q = smoothing = 0) that is a vertex.
+template <class T>
+void block_step(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, double q,
+                const SparseRow& alpha, SparseRow& next, RowScratch& scratch);
+
+// G2. The example's share of the gap at scores s: Phi(s) - <c - s, alpha> + smoothing/2 ||alpha||^2, at least 0. The
+// direction that attains Phi is left in `best`.
+template <class T>
+double gap_share(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, const SparseRow& alpha,
+                 SparseRow& best, RowScratch& scratch);
+
 // <c, alpha> = -<delta, alpha>, D1.
 double dot_c(RowMargins delta, std::int64_t y, const SparseRow& alpha);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "core/threads.hpp"
@@ -11,8 +10,6 @@
 
 namespace topwolf {
 namespace {
-
-constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
 
 // Sums over a long vector in fixed pieces, so that the result does not depend on the number of threads.
 template <class Body>
@@ -35,7 +32,9 @@ class BatchSolver final : public Solver {
       A_.resize(static_cast<std::size_t>(problem.n));
       U_.resize(static_cast<std::size_t>(problem.n));
     }
-    length_bound_ = length_bound();
+    const auto lengths2 = squared_lengths(problem.X, problem.bias, options.threads);
+    length_bound_ = length_bound(problem, lengths2);
+    sum_error_ = sum_error(problem, lengths2);
   }
 
   Pass step() override {
@@ -43,9 +42,12 @@ class BatchSolver final : public Solver {
     DualRows* U = holds_dual() ? &U_ : nullptr;
     const PassSums sums = engine_.pass(W_, options_.direction, holds_dual() ? &A_ : nullptr, U, W_U_);
     if (problem_.loss.smoothing > 0.0) c_alpha_ = sums.c_alpha;  // from A itself, so that it never drifts
-    const Pass seen{primal_value(problem_, W_norm2_, sums.phi),
-                    dual_value(problem_, W_norm2_, drift_, c_alpha_, sums.alpha_norm2), gamma(sums)};
+    Pass seen{{},
+              primal_value(problem_, W_norm2_, sums.phi),
+              dual_value(problem_, W_norm2_, drift_, c_alpha_, sums.alpha_norm2),
+              gamma(sums)};
     remember(seen);
+    seen.estimate = {best_primal_, best_dual_};
     move(seen.gamma, sums);
     return seen;
   }
@@ -113,7 +115,7 @@ class BatchSolver final : public Solver {
     const double keep = 1.0 - gamma;
     W_norm2_ = combine(keep, gamma);
     c_alpha_ = keep * c_alpha_ + gamma * sums.c_u;
-    drift_ = keep * drift_ + gamma * sum_error() + 4.0 * unit_roundoff * length_bound_;
+    drift_ = keep * drift_ + gamma * sum_error_ + 4.0 * unit_roundoff * length_bound_;
     double shrink = 1.0;
     if (options_.ball && W_norm2_ > radius_ * radius_) {
       shrink = radius_ / std::sqrt(W_norm2_);
@@ -164,22 +166,8 @@ class BatchSolver final : public Solver {
       alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
     }
     const double norm2 = std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
-    return dual_value(problem_, norm2, sum_error(), c_alpha, alpha_norm2);
+    return dual_value(problem_, norm2, sum_error_, c_alpha, alpha_norm2);
   }
-
-  // ||W(A)|| is at most this for any feasible A, because ||alpha|| <= 2 sum(rho).
-  double length_bound() const {
-    const auto lengths2 = squared_lengths(problem_.X, problem_.bias, options_.threads);
-    double sum = 0.0;
-    for (std::int64_t i = 0; i < problem_.n; ++i) {
-      sum += problem_.weight(i) * std::sqrt(lengths2[static_cast<std::size_t>(i)]);
-    }
-    const double rho_sum = std::accumulate(problem_.loss.rho.begin(), problem_.loss.rho.end(), 0.0);
-    return 2.0 * rho_sum * sum / (problem_.lambda * problem_.N);
-  }
-
-  // Bound on the rounding of one sum over the rows, W(U) or W(A).
-  double sum_error() const { return static_cast<double>(problem_.n + 2) * unit_roundoff * length_bound_; }
 
   const Problem& problem_;
   Engine& engine_;
@@ -191,9 +179,10 @@ class BatchSolver final : public Solver {
   double W_norm2_ = 0.0;
   double c_alpha_ = 0.0;  // sum omega <c, alpha>
   double drift_ = 0.0;
-  double radius_ = 0.0;  // of PG's ball
-  double length_bound_ = 0.0;
-  DualRows A_, U_;  // only where holds_dual()
+  double radius_ = 0.0;        // of PG's ball
+  double length_bound_ = 0.0;  // of ||W(A)||
+  double sum_error_ = 0.0;     // of W(U) or W(A)
+  DualRows A_, U_;             // only where holds_dual()
   std::vector<double> best_W_;
   double best_primal_ = 0.0;
   double best_dual_ = 0.0;  // D(0) >= 0 for margins >= 0

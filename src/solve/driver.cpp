@@ -1,6 +1,6 @@
 #include "solve/driver.hpp"
 
-#include <algorithm>
+#include <limits>
 
 namespace topwolf {
 
@@ -10,31 +10,23 @@ bool StopRule::reached(const Certificate& at) const {
 
 namespace {
 
-// The lowest primal and highest dual seen, in the precision of the passes.
-class Tracker {
+// Whether a certificate is worth its passes. An estimate can be too good; after a refusal it must halve first.
+class Patience {
  public:
-  explicit Tracker(const StopRule& rule) : rule_(rule) {}
+  explicit Patience(const StopRule& rule) : rule_(rule) {}
 
-  IterationRecord record(std::int64_t iteration, double seconds, const Pass& pass) {
-    best_.primal = iteration == 1 ? pass.primal : std::min(best_.primal, pass.primal);
-    best_.dual = iteration == 1 ? pass.dual : std::max(best_.dual, pass.dual);
-    return {iteration, seconds, best_.primal, best_.dual, best_.relative_gap(), pass.gamma, pass.primal, pass.dual};
-  }
+  bool promising(const Certificate& estimate) const { return rule_.reached(estimate) && estimate.gap() <= limit_; }
 
-  // Whether a certificate is worth its passes: after a refusal, only once the estimate has made up the difference.
-  bool promising() const { return rule_.reached({best_.primal + surplus_, best_.dual}); }
-
-  void refused(const Certificate& certificate) {
+  void refused(const Certificate& estimate) {
     ++refusals_;
-    surplus_ = std::max(surplus_, certificate.gap() - best_.gap());
+    limit_ = 0.5 * estimate.gap();
   }
 
-  bool hopeless() const { return refusals_ >= 20; }
+  bool exhausted() const { return refusals_ >= 20; }
 
  private:
   const StopRule& rule_;
-  Certificate best_;
-  double surplus_ = 0.0;
+  double limit_ = std::numeric_limits<double>::infinity();
   int refusals_ = 0;
 };
 
@@ -42,22 +34,24 @@ class Tracker {
 
 RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
               const std::function<bool(const IterationRecord&)>& observer) {
-  Tracker tracker(rule);
+  Patience patience(rule);
   Status status = Status::iteration_limit;
   std::int64_t iteration = 0;
   while (iteration < rule.max_iterations) {
     const Pass pass = solver.step();
-    const IterationRecord record = tracker.record(++iteration, clock.seconds(), pass);
+    const Certificate& seen = pass.estimate;
+    const IterationRecord record{++iteration,         clock.seconds(), seen.primal, seen.dual,
+                                 seen.relative_gap(), pass.gamma,      pass.primal, pass.dual};
     if (observer && !observer(record)) {
       status = Status::interrupted;
       break;
     }
-    if (tracker.promising()) {
+    if (patience.promising(seen)) {
       const Certificate certificate = solver.certify();
       if (rule.reached(certificate)) return {Status::converged, certificate, iteration};
-      tracker.refused(certificate);
+      patience.refused(seen);
     }
-    if (pass.gamma == 0.0 || tracker.hopeless()) {
+    if (pass.gamma == 0.0 || patience.exhausted()) {
       status = Status::stalled;
       break;
     }

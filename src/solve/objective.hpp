@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "engine/problem.hpp"
 
 namespace topwolf {
+
+inline constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
 
 // P1. P(W), from ||W||^2 and the sum of omega_i Phi_i.
 inline double primal_value(const Problem& problem, double W_norm2, double phi_sum) {
@@ -18,5 +22,11 @@ inline double dual_value(const Problem& problem, double W_norm2, double drift, d
   const double smoothing = problem.loss.smoothing;
   return -0.5 * problem.lambda * length * length + (c_alpha - 0.5 * smoothing * alpha_norm2) / problem.N;
 }
+
+// ||W(A)|| is at most this for any feasible A, because ||alpha|| <= 2 sum(rho).
+double length_bound(const Problem& problem, const std::vector<double>& lengths2);
+
+// G1. A bound on the rounding of one sum over the rows, W(U) or W(A), in double.
+double sum_error(const Problem& problem, const std::vector<double>& lengths2);
 
 }  // namespace topwolf

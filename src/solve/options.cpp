@@ -25,7 +25,12 @@ void check_not_negative(const char* name, double value) {
 }  // namespace
 
 std::string_view to_string(SolverName name) {
-  constexpr std::array<std::string_view, 4> names{"auto", "lsfw", "stdfw", "pg"};
+  constexpr std::array<std::string_view, 5> names{"auto", "block", "lsfw", "stdfw", "pg"};
+  return names[static_cast<std::size_t>(name)];
+}
+
+std::string_view to_string(ScoresName name) {
+  constexpr std::array<std::string_view, 3> names{"auto", "weights", "gram"};
   return names[static_cast<std::size_t>(name)];
 }
 
@@ -39,6 +44,10 @@ void check(const TrainOptions& options) {
   check_not_negative("smoothing", options.loss.smoothing);
   if (options.max_iterations < 1) {
     fail(ErrorKind::option, "max iterations is {}, but it must be at least 1", options.max_iterations);
+  }
+  const bool block = options.solver == SolverName::automatic || options.solver == SolverName::block;
+  if (options.scores != ScoresName::automatic && !block) {
+    fail(ErrorKind::option, "scores belongs to the block solver, but the solver is {}", to_string(options.solver));
   }
   if (options.threads < 0) fail(ErrorKind::option, "threads is {}, but it must be at least 0", options.threads);
 }

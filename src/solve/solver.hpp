@@ -8,9 +8,10 @@
 
 namespace topwolf {
 
-// What one step saw before it moved, in the precision of the pass.
+// What one step saw, in the precision of the pass.
 struct Pass {
-  double primal;
+  Certificate estimate;  // what certify() would find, as far as the solver can tell
+  double primal;         // at the point visited
   double dual;
   double gamma;  // 0: there is nowhere to go
 };

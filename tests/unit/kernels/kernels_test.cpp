@@ -30,7 +30,7 @@ std::vector<const Kernels*> runnable() {
   return list;
 }
 
-template <class T, class Accumulate>
+template <class T, class Out, class Accumulate>
 void check_accumulate(Accumulate accumulate, std::int64_t cols) {
   Rng rng(7);
   const std::int64_t stride = cols + 3, rows = 9;
@@ -38,7 +38,8 @@ void check_accumulate(Accumulate accumulate, std::int64_t cols) {
   for (T& x : X) x = static_cast<T>(rng.normal());
   const std::vector<std::int64_t> row{0, 3, 3, 8};
   const std::vector<double> factor{0.5, -2.0, 1.25, 3.0};
-  std::vector<double> out(static_cast<std::size_t>(cols) + 1, 1.0), expected = out;
+  std::vector<Out> out(static_cast<std::size_t>(cols) + 1, Out(1));
+  std::vector<double> expected(out.begin(), out.end());
   accumulate(X.data(), stride, row.data(), factor.data(), 4, cols, out.data());
   for (std::size_t e = 0; e < row.size(); ++e) {
     for (std::int64_t c = 0; c < cols; ++c) {
@@ -46,7 +47,7 @@ void check_accumulate(Accumulate accumulate, std::int64_t cols) {
           factor[e] * static_cast<double>(X[static_cast<std::size_t>(row[e] * stride + c)]);
     }
   }
-  for (std::size_t c = 0; c < out.size(); ++c) EXPECT_NEAR(out[c], expected[c], 1e-13);
+  for (std::size_t c = 0; c < out.size(); ++c) EXPECT_NEAR(out[c], expected[c], sizeof(Out) == 4 ? 1e-5 : 1e-13);
 }
 
 template <class T, class R, class Scores>
@@ -114,8 +115,9 @@ TEST(Kernels, AgreeWithNaiveLoops) {
     SCOPED_TRACE(set->name);
     for (const std::int64_t size : {1, 7, 8, 20, 32, 33, 63, 64, 65, 130, 200}) {
       SCOPED_TRACE(size);
-      check_accumulate<float>(set->accumulate_f32, size);
-      check_accumulate<double>(set->accumulate_f64, size);
+      check_accumulate<float, double>(set->accumulate_f32, size);
+      check_accumulate<float, float>(set->accumulate_f32_f32, size);
+      check_accumulate<double, double>(set->accumulate_f64, size);
       check_scores<float, float>(set->sparse_scores_f32, size);
       check_scores<float, double>(set->sparse_scores_f32_f64, size);
       check_scores<double, double>(set->sparse_scores_f64, size);

@@ -13,7 +13,7 @@ class Halving final : public Solver {
   explicit Halving(double surplus = 0.0, double step = 0.5) : surplus_(surplus), step_(step) {}
   Pass step() override {
     gap_ *= 0.5;
-    return {1.0 + gap_, 1.0, step_};
+    return {{1.0 + gap_, 1.0}, 1.0 + gap_, 1.0, step_};
   }
   Certificate certify() override {
     ++certified_;

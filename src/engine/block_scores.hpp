@@ -1,0 +1,34 @@
+// Scores of a few rows at a time while the dual changes row by row: what block ascent needs. Two representations behind
+// one interface. Weights: W is kept, a block's scores are a product. Gram: all scores and X X^T are kept, a block's
+// scores are read. The working values drift by rounding; reset() puts them right.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+namespace topwolf {
+
+class BlockScores {
+ public:
+  virtual ~BlockScores() = default;
+
+  virtual std::int64_t block_rows() const = 0;  // the size of block it works best with
+
+  // S: (rows x m), the scores; G: (rows x rows), the inner products of the rows (constant feature included).
+  virtual void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) = 0;
+
+  // The alpha of rows[r] has changed by change[r].
+  virtual void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) = 0;
+
+  // W = W(A) (m x D), computed elsewhere in double.
+  virtual void reset(const std::vector<double>& W) = 0;
+};
+
+std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, int threads);
+std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, int threads);
+
+}  // namespace topwolf

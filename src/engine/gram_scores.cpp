@@ -1,0 +1,131 @@
+// Block scores from X X^T and a table of all scores, class-major: a block's scores are read, and a change of alpha_i
+// adds row i of X X^T to the scores of the changed classes. Costs n numbers per changed class, whatever d is.
+
+#include <algorithm>
+
+#include "core/threads.hpp"
+#include "engine/accumulator.hpp"
+#include "engine/blas.hpp"
+#include "engine/block_scores.hpp"
+#include "engine/scorer.hpp"
+
+namespace topwolf {
+namespace {
+
+// G (n x n) = X X^T + bias^2, by panels of rows; only panels on and below the diagonal are computed.
+template <class T>
+void fill_gram(const DenseView<T>& X, double bias, int threads, std::vector<T>& G) {
+  SingleThreadedBlas blas;
+  constexpr std::int64_t panel = 256;
+  const std::int64_t n = X.rows, panels = (n + panel - 1) / panel;
+  parallel_for(panels * (panels + 1) / 2, threads, [&](std::int64_t task) {
+    std::int64_t a = 0;
+    while ((a + 1) * (a + 2) / 2 <= task) ++a;
+    const std::int64_t b = task - a * (a + 1) / 2;
+    const std::int64_t rows = std::min(panel, n - a * panel), cols = std::min(panel, n - b * panel);
+    T* corner = G.data() + a * panel * n + b * panel;
+    multiply_transposed(rows, cols, X.cols, X.data + a * panel * X.stride, X.stride, X.data + b * panel * X.stride,
+                        X.stride, corner, n);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t p = 0; p < (a == b ? i + 1 : cols); ++p) {
+        T& value = corner[i * n + p];
+        value += static_cast<T>(bias * bias);
+        G[static_cast<std::size_t>((b * panel + p) * n + a * panel + i)] = value;
+      }
+    }
+  });
+}
+
+// Sparse rows: each is spread out once and met by all rows before it.
+template <class T>
+void fill_gram(const CsrView<T>& X, double bias, int threads, std::vector<T>& G) {
+  const std::int64_t n = X.rows;
+  parallel_for(n, threads, [&](std::int64_t i) {
+    std::vector<double> spread(static_cast<std::size_t>(X.cols), 0.0);
+    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
+      spread[static_cast<std::size_t>(X.column[p])] = static_cast<double>(X.value[p]);
+    }
+    for (std::int64_t k = 0; k <= i; ++k) {
+      double sum = bias * bias;
+      for (std::int64_t p = X.row_begin[k]; p < X.row_begin[k + 1]; ++p) {
+        sum += spread[static_cast<std::size_t>(X.column[p])] * static_cast<double>(X.value[p]);
+      }
+      G[static_cast<std::size_t>(i * n + k)] = G[static_cast<std::size_t>(k * n + i)] = static_cast<T>(sum);
+    }
+  });
+}
+
+template <class T>
+class GramScores final : public BlockScores {
+ public:
+  template <class View>
+  GramScores(const Problem& problem, const View& X, int threads)
+      : problem_(problem), threads_(threads), n_(problem.n), G_(static_cast<std::size_t>(problem.n * problem.n)) {
+    fill_gram(X, problem.bias, threads, G_);
+    S_.assign(static_cast<std::size_t>(problem.m * n_), T{0});
+    accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_.data(), n_, n_, n_}, problem.m, 0.0);
+  }
+
+  std::int64_t block_rows() const override { return 64; }
+
+  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m), n = static_cast<std::size_t>(n_);
+    S.resize(count * m);
+    G.resize(count * count);
+    for (std::size_t j = 0; j < m; ++j) {
+      const T* scores = S_.data() + j * n;
+      for (std::size_t r = 0; r < count; ++r) S[r * m + j] = static_cast<double>(scores[rows[r]]);
+    }
+    for (std::size_t r = 0; r < count; ++r) {
+      const T* row = G_.data() + static_cast<std::size_t>(rows[r]) * n;
+      for (std::size_t p = 0; p < count; ++p) G[r * count + p] = static_cast<double>(row[rows[p]]);
+    }
+  }
+
+  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
+    entries_.resize(1);
+    entries_[0].clear();
+    append_entries(problem_, rows, change, false, entries_[0]);
+    accumulator_->add(entries_, S_, threads_);
+  }
+
+  void reset(const std::vector<double>& W) override {
+    SingleThreadedBlas blas;
+    const std::int64_t m = problem_.m, panel = panel_rows(m);
+    Scorer<double> scorer(problem_.X, m, problem_.bias);
+    scorer.set_weights(W.data(), threads_);
+    parallel_for((n_ + panel - 1) / panel, threads_, [&](std::int64_t p) {
+      const std::int64_t begin = p * panel, end = std::min(n_, begin + panel);
+      std::vector<double> S(static_cast<std::size_t>((end - begin) * m)), scratch;
+      scorer.scores(begin, end, S.data(), scratch);
+      for (std::int64_t j = 0; j < m; ++j) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          S_[static_cast<std::size_t>(j * n_ + i)] = static_cast<T>(S[static_cast<std::size_t>((i - begin) * m + j)]);
+        }
+      }
+    });
+  }
+
+ private:
+  const Problem& problem_;
+  const int threads_;
+  const std::int64_t n_;
+  std::vector<T> G_;  // (n x n)
+  std::vector<T> S_;  // (m x n), class-major
+  std::unique_ptr<Accumulator<T>> accumulator_;
+  std::vector<std::vector<RowEntry>> entries_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, int threads) {
+  return std::visit(
+      [&]<class View>(const View& X) -> std::unique_ptr<BlockScores> {
+        using T = std::conditional_t<std::is_same_v<View, DenseView<float>> || std::is_same_v<View, CsrView<float>>,
+                                     float, double>;
+        return std::make_unique<GramScores<T>>(problem, X, threads);
+      },
+      problem.X);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,166 @@
+// Block scores from W. Dense rows are gathered so that scores and Gram matrix of a block are products; sparse rows go
+// one by one, because their inner products would cost more than their scores.
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/threads.hpp"
+#include "engine/accumulator.hpp"
+#include "engine/blas.hpp"
+#include "engine/block_scores.hpp"
+#include "engine/row_lengths.hpp"
+#include "kernels/kernels.hpp"
+
+namespace topwolf {
+namespace {
+
+template <class T>
+class DenseWeights final : public BlockScores {
+ public:
+  DenseWeights(const Problem& problem, const DenseView<T>& X, int threads)
+      : problem_(problem), X_(X), threads_(threads), gathered_(static_cast<std::size_t>(block_rows() * X.cols)) {
+    W_.assign(static_cast<std::size_t>(problem.m * problem.D()), T{0});
+    view_ = DenseView<T>{gathered_.data(), block_rows(), X.cols, X.cols};
+    accumulator_ = std::make_unique<Accumulator<T>>(view_, problem.m, problem.bias);
+  }
+
+  std::int64_t block_rows() const override { return 32; }
+
+  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    SingleThreadedBlas blas;
+    const std::int64_t count = static_cast<std::int64_t>(rows.size()), m = problem_.m, d = X_.cols, D = problem_.D();
+    for (std::int64_t r = 0; r < count; ++r) {
+      const T* x = X_.data + rows[static_cast<std::size_t>(r)] * X_.stride;
+      std::copy(x, x + d, gathered_.data() + r * d);
+    }
+    scores_.resize(static_cast<std::size_t>(count * m));
+    gram_.resize(static_cast<std::size_t>(count * count));
+    // The first task is the Gram matrix, the others are groups of classes.
+    const std::int64_t groups = std::min<std::int64_t>(m, threads_ == 1 ? 1 : 2 * threads_);
+    parallel_for(groups + 1, threads_, [&](std::int64_t task) {
+      if (task == 0) {
+        multiply_transposed(count, count, d, gathered_.data(), d, gathered_.data(), d, gram_.data(), count);
+        return;
+      }
+      const std::int64_t from = m * (task - 1) / groups, to = m * task / groups;
+      multiply_transposed(count, to - from, d, gathered_.data(), d, W_.data() + from * D, D, scores_.data() + from, m);
+    });
+    S.assign(scores_.begin(), scores_.end());
+    G.assign(gram_.begin(), gram_.end());
+    if (problem_.bias == 0.0) return;
+    for (double& g : G) g += problem_.bias * problem_.bias;
+    for (std::int64_t r = 0; r < count; ++r) {
+      for (std::int64_t j = 0; j < m; ++j) {
+        S[static_cast<std::size_t>(r * m + j)] +=
+            problem_.bias * static_cast<double>(W_[static_cast<std::size_t>(j * D + d)]);
+      }
+    }
+  }
+
+  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
+    entries_.resize(1);
+    entries_[0].clear();
+    append_entries(problem_, rows, change, true, entries_[0]);
+    accumulator_->add(entries_, W_, threads_);
+  }
+
+  void reset(const std::vector<double>& W) override { std::copy(W.begin(), W.end(), W_.begin()); }
+
+ private:
+  const Problem& problem_;
+  const DenseView<T> X_;
+  const int threads_;
+  std::vector<T> gathered_;  // (block x d)
+  DenseView<T> view_;
+  std::unique_ptr<Accumulator<T>> accumulator_;
+  std::vector<T> W_;  // (m x D)
+  std::vector<T> scores_, gram_;
+  std::vector<std::vector<RowEntry>> entries_;
+};
+
+template <class T>
+class SparseWeights final : public BlockScores {
+ public:
+  SparseWeights(const Problem& problem, const CsrView<T>& X, int threads)
+      : problem_(problem),
+        X_(X),
+        pitch_((problem.m + 7) / 8 * 8),
+        lengths2_(squared_lengths(X, problem.bias, threads)) {
+    V_.assign(static_cast<std::size_t>(problem.D() * pitch_), T{0});
+  }
+
+  std::int64_t block_rows() const override { return 1; }
+
+  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    const std::int64_t i = rows[0], first = X_.row_begin[i], count = X_.row_begin[i + 1] - first, m = problem_.m;
+    scores_.resize(static_cast<std::size_t>(m));
+    if constexpr (std::is_same_v<T, float>) {
+      kernels().sparse_scores_f32(X_.value + first, X_.column + first, count, V_.data(), pitch_, m, scores_.data());
+    } else {
+      kernels().sparse_scores_f64(X_.value + first, X_.column + first, count, V_.data(), pitch_, m, scores_.data());
+    }
+    S.assign(scores_.begin(), scores_.end());
+    G.assign(1, lengths2_[static_cast<std::size_t>(i)]);
+    if (problem_.bias == 0.0) return;
+    for (std::int64_t j = 0; j < m; ++j) {
+      S[static_cast<std::size_t>(j)] +=
+          problem_.bias * static_cast<double>(V_[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
+    }
+  }
+
+  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
+    entries_.clear();
+    append_entries(problem_, rows, change, false, entries_);
+    for (std::int64_t p = X_.row_begin[rows[0]]; p < X_.row_begin[rows[0] + 1]; ++p) {
+      add_to(X_.column[p], static_cast<double>(X_.value[p]));
+    }
+    if (problem_.bias != 0.0) add_to(problem_.d, problem_.bias);
+  }
+
+  void reset(const std::vector<double>& W) override {
+    const std::int64_t D = problem_.D();
+    for (std::int64_t j = 0; j < problem_.m; ++j) {
+      for (std::int64_t f = 0; f < D; ++f) {
+        V_[static_cast<std::size_t>(f * pitch_ + j)] = static_cast<T>(W[static_cast<std::size_t>(j * D + f)]);
+      }
+    }
+  }
+
+ private:
+  void add_to(std::int64_t feature, double x) {
+    T* v = V_.data() + feature * pitch_;
+    for (const RowEntry& entry : entries_) v[entry.column] += static_cast<T>(entry.value * x);
+  }
+
+  const Problem& problem_;
+  const CsrView<T> X_;
+  const std::int64_t pitch_;
+  const std::vector<double> lengths2_;
+  std::vector<T> V_;  // (D x pitch), feature-major
+  std::vector<T> scores_;
+  std::vector<RowEntry> entries_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, int threads) {
+  struct Make {
+    const Problem& problem;
+    int threads;
+    std::unique_ptr<BlockScores> operator()(const DenseView<float>& X) const {
+      return std::make_unique<DenseWeights<float>>(problem, X, threads);
+    }
+    std::unique_ptr<BlockScores> operator()(const DenseView<double>& X) const {
+      return std::make_unique<DenseWeights<double>>(problem, X, threads);
+    }
+    std::unique_ptr<BlockScores> operator()(const CsrView<float>& X) const {
+      return std::make_unique<SparseWeights<float>>(problem, X, threads);
+    }
+    std::unique_ptr<BlockScores> operator()(const CsrView<double>& X) const {
+      return std::make_unique<SparseWeights<double>>(problem, X, threads);
+    }
+  };
+  return std::visit(Make{problem, threads}, problem.X);
+}
+
+}  // namespace topwolf

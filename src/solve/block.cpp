@@ -1,0 +1,173 @@
+#include "solve/block.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/rng.hpp"
+#include "engine/row_lengths.hpp"
+#include "solve/objective.hpp"
+
+namespace topwolf {
+namespace {
+
+class BlockSolver final : public Solver {
+ public:
+  BlockSolver(const Problem& problem, Engine& engine, BlockScores& scores, const BlockOptions& options, int threads)
+      : problem_(problem),
+        engine_(engine),
+        scores_(scores),
+        options_(options),
+        rng_(options.seed),
+        block_rows_(options.block_rows > 0 ? options.block_rows : scores.block_rows()),
+        lengths2_(squared_lengths(problem.X, problem.bias, threads)),
+        A_(static_cast<std::size_t>(problem.n)),
+        share_(static_cast<std::size_t>(problem.n), std::numeric_limits<double>::infinity()),
+        rest_(static_cast<std::size_t>(problem.n), 0),
+        due_(static_cast<std::size_t>(problem.n), 0),
+        change_(static_cast<std::size_t>(block_rows_)) {}
+
+  Pass step() override {
+    ++epoch_;
+    choose_rows();
+    bool moved = false;
+    for (std::size_t first = 0; first < order_.size(); first += static_cast<std::size_t>(block_rows_)) {
+      const std::size_t count = std::min(static_cast<std::size_t>(block_rows_), order_.size() - first);
+      moved |= ascend({order_.data() + first, count});
+    }
+    const double gap = gap_estimate();
+    const Certificate estimate{dual_ + gap, dual_};
+    return {estimate, estimate.primal, estimate.dual, moved ? 1.0 : 0.0};
+  }
+
+  Certificate certify() override {
+    std::vector<double> W;
+    engine_.weights_of(A_, W);
+    scores_.reset(W);
+    double c_alpha = 0.0, alpha_norm2 = 0.0;
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      const SparseRow& alpha = A_[static_cast<std::size_t>(i)];
+      c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
+      alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
+    }
+    const double drift = sum_error(problem_, lengths2_);
+    dual_ = dual_value(problem_, norm2(W), drift, c_alpha, alpha_norm2);
+    engine_.round_weights(W);
+    const double primal = primal_value(problem_, norm2(W), engine_.loss_sum(W, &A_, &share_));
+    std::fill(due_.begin(), due_.end(), 0);  // everybody is looked at again
+    if (best_W_.empty() || primal < best_primal_) {
+      best_primal_ = primal;
+      best_W_ = std::move(W);
+    }
+    return {best_primal_, dual_};
+  }
+
+  const std::vector<double>& weights() const override { return best_W_; }
+  const DualRows& dual() const override { return A_; }
+
+ private:
+  static double norm2(const std::vector<double>& W) { return std::inner_product(W.begin(), W.end(), W.begin(), 0.0); }
+
+  // The examples whose turn it is, in random order.
+  void choose_rows() {
+    order_.clear();
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      if (problem_.weight(i) > 0.0 && due_[static_cast<std::size_t>(i)] <= epoch_) order_.push_back(i);
+    }
+    rng_.shuffle(order_);
+    const double gap = gap_estimate();
+    quiet_ = std::isfinite(gap) ? 0.05 * gap : 0.0;
+  }
+
+  // Row by row, exactly: the scores of the block are corrected for the steps before them.
+  bool ascend(std::span<const std::int64_t> rows) {
+    const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m);
+    const double scale = 1.0 / (problem_.lambda * problem_.N);
+    scores_.load(rows, S_, G_);
+    bool moved = false;
+    change_.resize(count);
+    for (std::size_t r = 0; r < count; ++r) {
+      double* s = S_.data() + r * m;
+      for (std::size_t p = 0; p < r; ++p) {
+        const double factor = scale * problem_.weight(rows[p]) * G_[r * count + p];
+        for (const auto& [j, value] : change_[p]) s[j] += factor * value;
+      }
+      visit(rows[r], s, change_[r]);
+      moved |= !change_[r].empty();
+    }
+    if (moved) scores_.add(rows, change_);
+    return moved;
+  }
+
+  void visit(std::int64_t i, const double* s, SparseRow& change) {
+    const auto at = static_cast<std::size_t>(i);
+    const Loss& loss = problem_.loss;
+    const RowMargins delta = problem_.margins(i);
+    const std::int64_t m = problem_.m, y = problem_.label(i);
+    const double omega = problem_.weight(i), q = omega * lengths2_[at] / (problem_.lambda * problem_.N);
+    SparseRow& alpha = A_[at];
+    change.clear();
+    share_[at] = gap_share(loss, delta, s, m, y, alpha, next_, scratch_);
+    rest(at);
+    if (share_[at] <= 0.0) return;
+    block_step(loss, delta, s, m, y, q, alpha, next_, scratch_);
+    mix(1.0, next_, -1.0, alpha, change);
+    if (change.empty()) return;
+    // D1: what the step adds to the dual.
+    double gain = -0.5 * q * squared_norm(change) - 0.5 * loss.smoothing * (squared_norm(next_) - squared_norm(alpha));
+    for (const auto& [j, value] : change) gain -= value * (margin(delta, j, y) + (s[j] - s[y]));
+    dual_ += omega / problem_.N * gain;
+    alpha.assign(next_.begin(), next_.end());
+  }
+
+  // An example with next to no share of the gap rests for 1, 2, 4, ... epochs.
+  void rest(std::size_t at) {
+    if (!options_.shrink || share_[at] > quiet_) {
+      rest_[at] = 0;
+      return;
+    }
+    rest_[at] = std::min<std::int64_t>(16, rest_[at] == 0 ? 1 : 2 * rest_[at]);
+    due_[at] = epoch_ + 1 + rest_[at];
+  }
+
+  // From the shares as last seen, per unit of N.
+  double gap_estimate() const {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      const double omega = problem_.weight(i);
+      if (omega > 0.0) sum += omega * share_[static_cast<std::size_t>(i)];
+    }
+    return sum / problem_.N;
+  }
+
+  const Problem& problem_;
+  Engine& engine_;
+  BlockScores& scores_;
+  const BlockOptions options_;
+  Rng rng_;
+  const std::int64_t block_rows_;
+  const std::vector<double> lengths2_;  // ||x_i||^2
+
+  std::int64_t epoch_ = 0;
+  DualRows A_;
+  double dual_ = 0.0;          // D(A)
+  std::vector<double> share_;  // of the gap, as last seen
+  std::vector<std::int64_t> rest_, due_;
+  double quiet_ = 0.0;  // a share below this is next to none
+  std::vector<std::int64_t> order_;
+  std::vector<double> S_, G_;  // of a block
+  std::vector<SparseRow> change_;
+  SparseRow next_;
+  RowScratch scratch_;
+  std::vector<double> best_W_;
+  double best_primal_ = 0.0;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_block_solver(const Problem& problem, Engine& engine, BlockScores& scores,
+                                          const BlockOptions& options, int threads) {
+  return std::make_unique<BlockSolver>(problem, engine, scores, options, threads);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,168 @@
+// Exact block ascent: golden optima, certificates recomputed naively, and the promise that blocks, weights and Gram
+// matrix change nothing but the speed.
+
+#include <gtest/gtest.h>
+
+#include "core/clock.hpp"
+#include "solve/block.hpp"
+#include "solve/driver.hpp"
+#include "support/plain_problem.hpp"
+
+namespace topwolf {
+namespace {
+
+using plain::Vector;
+using testing::golden;
+using testing::PlainProblem;
+using testing::Samples;
+using testing::Storage;
+
+std::unique_ptr<BlockScores> make_scores(const Problem& problem, bool gram, int threads = 1) {
+  return gram ? make_gram_scores(problem, threads) : make_weights_scores(problem, threads);
+}
+
+struct Outcome {
+  Certificate certificate;
+  Vector W;
+  DualRows A;
+  std::vector<Pass> passes;
+};
+
+Outcome iterate(const Problem& problem, bool gram, const BlockOptions& options, int epochs, int threads = 1) {
+  const auto engine = make_cpu_engine(problem, threads);
+  const auto scores = make_scores(problem, gram, threads);
+  const auto solver = make_block_solver(problem, *engine, *scores, options, threads);
+  Outcome out;
+  for (int t = 0; t < epochs; ++t) out.passes.push_back(solver->step());
+  out.certificate = solver->certify();
+  out.W = solver->weights();
+  out.A = solver->dual();
+  return out;
+}
+
+class BlockGolden : public ::testing::TestWithParam<bool> {};
+
+TEST_P(BlockGolden, ReachesEveryOptimumTo1e8) {
+  const Vector cost = testing::golden_costs();
+  int checked = 0;
+  for (const auto& entry : golden().at("optimum")) {
+    SCOPED_TRACE(entry.dump());
+    const Samples samples = testing::golden_samples(entry.at("weighted").get<bool>());
+    const Dataset data = testing::dataset_of(samples, Storage::dense64);
+    const Loss loss = resolve_loss(testing::spec_of(entry, golden().at("problem")), samples.m);
+    const bool costs = entry.at("cost_sensitive").get<bool>();
+    const Problem problem =
+        testing::problem_of(data, loss, entry.at("lam").get<double>(), 0.0, costs ? &cost : nullptr);
+    const auto engine = make_cpu_engine(problem, 1);
+    const auto scores = make_scores(problem, GetParam());
+    const auto solver = make_block_solver(problem, *engine, *scores, {}, 1);
+    const RunResult result = run(*solver, {.absolute_gap = 1e-8, .max_iterations = 200000}, Stopwatch(), {});
+    const double optimum = entry.at("objective").get<double>();
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_NEAR(result.certificate.primal, optimum, 1e-8);
+    EXPECT_LE(result.certificate.dual, optimum + 1e-9);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(WeightsAndGram, BlockGolden, ::testing::Bool());
+
+struct Setting {
+  Loss loss;
+  Storage storage;
+  bool gram;
+};
+
+class BlockContract : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(BlockContract, CertificateIsThatOfTheReturnedPoint) {
+  const Setting& setting = GetParam();
+  Samples samples = testing::random_samples(57, 11, 6, 9);
+  for (std::int64_t i = 0; i < samples.n; ++i) samples.omega.push_back(i % 4 == 0 ? 2.0 : i % 7 == 0 ? 0.0 : 0.75);
+  const Dataset data = testing::dataset_of(samples, setting.storage);
+  const double lambda = 0.03, bias = 0.5;
+  const Problem problem = testing::problem_of(data, setting.loss, lambda, bias);
+  const PlainProblem plain(samples, setting.loss, lambda, bias);
+  for (const int epochs : {1, 5, 30}) {
+    const Outcome run = iterate(problem, setting.gram, {}, epochs, 2);
+    const double primal = plain.primal(run.W), dual = plain.dual(run.A);
+    EXPECT_NEAR(run.certificate.primal, primal, 1e-12 * primal);
+    EXPECT_LE(run.certificate.dual, dual + 1e-12 * primal);
+    EXPECT_NEAR(run.certificate.dual, dual, 1e-9 * primal);
+    EXPECT_LT(plain.infeasibility(run.A), 1e-12);
+    EXPECT_NEAR(run.passes.back().dual, dual, 1e-5 * primal) << "the dual that the steps add up to";
+  }
+}
+
+TEST_P(BlockContract, TheDualNeverFalls) {
+  const Setting& setting = GetParam();
+  const Samples samples = testing::random_samples(80, 9, 5, 4);
+  const Dataset data = testing::dataset_of(samples, setting.storage);
+  const Outcome run = iterate(testing::problem_of(data, setting.loss, 0.01), setting.gram, {}, 40);
+  for (std::size_t t = 1; t < run.passes.size(); ++t) {
+    EXPECT_GE(run.passes[t].dual, run.passes[t - 1].dual - 1e-7);
+  }
+}
+
+std::vector<Setting> settings() {
+  const Loss losses[] = {{Family::usunier, {1.0}, 0.0},
+                         {Family::top_k, Vector(3, 1.0 / 3), 0.0},
+                         {Family::usunier, Vector(3, 1.0 / 3), 0.0},
+                         {Family::top_k, {0.5, 0.3, 0.2}, 0.0},
+                         {Family::usunier, {0.5, 0.3, 0.2}, 0.0}};
+  std::vector<Setting> list;
+  for (Loss loss : losses) {
+    for (const double smoothing : {0.0, 0.1}) {
+      loss.smoothing = smoothing;
+      for (const Storage storage : testing::all_storages) {
+        for (const bool gram : {false, true}) list.push_back({loss, storage, gram});
+      }
+    }
+  }
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BlockContract, ::testing::ValuesIn(settings()));
+
+void expect_same_dual(const DualRows& a, const DualRows& b, std::int64_t m, double tolerance) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Vector x = plain::dense(a[i], m), y = plain::dense(b[i], m);
+    for (std::size_t j = 0; j < x.size(); ++j) ASSERT_NEAR(x[j], y[j], tolerance) << "row " << i;
+  }
+}
+
+TEST(BlockEquivalence, TheSizeOfABlockChangesNoIterate) {
+  const Samples samples = testing::random_samples(150, 12, 7, 2);
+  const Dataset data = testing::dataset_of(samples, Storage::dense64);
+  for (const Family family : {Family::usunier, Family::top_k}) {
+    const Problem problem = testing::problem_of(data, {family, {0.5, 0.3, 0.2}, 0.0}, 0.02, 1.0);
+    for (const bool gram : {false, true}) {
+      const Outcome one = iterate(problem, gram, {.block_rows = 1}, 6);
+      for (const std::int64_t rows : {8, 32}) {
+        const Outcome many = iterate(problem, gram, {.block_rows = rows}, 6);
+        expect_same_dual(one.A, many.A, samples.m, 1e-9);
+      }
+    }
+  }
+}
+
+TEST(BlockEquivalence, WeightsAndGramAgree) {
+  const Samples samples = testing::random_samples(150, 12, 7, 2);
+  const Dataset data = testing::dataset_of(samples, Storage::dense64);
+  const Problem problem = testing::problem_of(data, {Family::usunier, {0.5, 0.3, 0.2}, 0.1}, 0.02, 1.0);
+  expect_same_dual(iterate(problem, false, {}, 6).A, iterate(problem, true, {}, 6).A, samples.m, 1e-9);
+}
+
+TEST(BlockEquivalence, TheSeedAndTheThreadsGiveTheSameBits) {
+  const Samples samples = testing::random_samples(300, 12, 7, 2);
+  const Dataset data = testing::dataset_of(samples, Storage::dense32);
+  const Problem problem = testing::problem_of(data, {Family::usunier, {1.0}, 0.0}, 0.01);
+  for (const bool gram : {false, true}) {
+    EXPECT_EQ(iterate(problem, gram, {.seed = 5}, 8, 2).W, iterate(problem, gram, {.seed = 5}, 8, 2).W);
+    EXPECT_NE(iterate(problem, gram, {.seed = 5}, 8, 2).W, iterate(problem, gram, {.seed = 6}, 8, 2).W);
+  }
+}
+
+}  // namespace
+}  // namespace topwolf
