@@ -28,7 +28,10 @@ void convert_data(const Arguments& arguments, const std::string& from, const std
   options.labels_optional = true;
   const std::string labels = arguments.text("output-labels");
   if (!labels.empty()) check_output(labels, {from, options.labels_path});
-  write_dataset(load_raw(options), to, labels);
+  const RawDataset raw = load_raw(options);
+  if (to.ends_with(".npy") && labels.empty() && !raw.spelling.empty())
+    Warnings().add(fmt::format("{} holds features only: the labels are left out; --output-labels FILE keeps them", to));
+  write_dataset(raw, to, labels);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ RawDataset load_for_model(const Arguments& arguments, const std::string& path, c
                           Warnings& warnings) {
   LoadOptions options = load_options(arguments, path);
   if (!options.index_base) options.index_base = model.index_base;
+  options.usual_label_column = model.label_column;
   if (!arguments.has("precision")) options.precision = model.precision;
   options.cols = model.d;
   options.labels_optional = labels_optional;
@@ -48,6 +49,7 @@ RawDataset load_for_model(const Arguments& arguments, const std::string& path, c
 }
 
 bool is_model_file(const std::string& path) {
+  if (path.ends_with(".twd")) return false;  // the data cache is a container too
   const std::string begin = peek_bytes(path, 9);
   // A .topwolf file is a safetensors container: 8 bytes of length, then a JSON object.
   const bool container = begin.size() == 9 && begin[8] == '{' && begin.substr(4, 4) == std::string(4, '\0');

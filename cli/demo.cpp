@@ -23,7 +23,7 @@ Model train_one(const Arguments& arguments, const Dataset& data, const std::stri
   options.threads = threads_of(arguments);
   print(fmt::format("\n{} at C = 1\n", describe_loss(options.loss)));
   finish_output();
-  ProgressTable table(stderr, progress_style(true));
+  ProgressTable table(stderr, progress_style());
   TrainResult result = train(data, options, [&](const IterationRecord& record) {
     if (!arguments.has("quiet")) table.observe(record);
     return held_signal() == 0;

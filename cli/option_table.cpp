@@ -41,8 +41,8 @@ constexpr std::array command_rows{
     CommandRow{Command::convert, "convert", "FROM TO",
                "Convert data between formats, and models from and to LIBLINEAR.",
                "Data is written in the format that TO's name ends with: .svm, .libsvm or .txt (LIBSVM text), .csv, "
-               ".npz, .npy (features alone), .twd (a cache that loads fast), "
-               "or LIBSVM text. A model becomes a .topwolf file if TO ends so, else a LIBLINEAR model.",
+               ".npz, .npy (features alone), or .twd (a cache that loads fast). "
+               "A model becomes a .topwolf file if TO ends so, else a LIBLINEAR model.",
                "topwolf convert train.svm.gz train.twd"},
     CommandRow{Command::verify, "verify", "DATA MODEL", "Check a model's certificate independently of the solvers.",
                "Recomputes the primal, the feasibility of the dual, the dual and the gap by plain loops in double "

@@ -61,8 +61,8 @@ void Warnings::add(const std::string& sentence) {
   sentences_.push_back(sentence);
 }
 
-ProgressStyle progress_style(bool brief) {
-  return {.live = is_terminal(stderr), .colour = has_colour(stderr), .brief = brief};
+ProgressStyle progress_style() {
+  return {.live = is_terminal(stderr), .colour = has_colour(stderr)};
 }
 
 }  // namespace topwolf::cli

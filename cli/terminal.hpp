@@ -38,6 +38,6 @@ class Warnings {
 };
 
 // How progress is shown on standard error.
-ProgressStyle progress_style(bool brief = false);
+ProgressStyle progress_style();
 
 }  // namespace topwolf::cli

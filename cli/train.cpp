@@ -74,10 +74,16 @@ NormalizeKind normalize_kind(const Arguments& arguments) {
 std::string model_path(const Arguments& arguments) {
   const std::string& data = arguments.required_positional(0);
   const auto given = arguments.positional(1);
+  if (given && given->empty()) fail(ErrorKind::option, "MODEL is empty; give a file's name, or leave it out");
   if (given == "-")
     fail(ErrorKind::option, "a model cannot be written to standard output; MODEL must be a file's name");
   if (given) return *given;
   return data == "-" ? "" : std::filesystem::path(data).filename().string() + ".topwolf";
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  return !a.empty() && !b.empty() && fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
 void check_outputs(const Arguments& arguments, const std::string& model) {
@@ -88,7 +94,7 @@ void check_outputs(const Arguments& arguments, const std::string& model) {
   }
   const std::string dual = arguments.text("dual");
   const std::string trace = arguments.text("trace");
-  if ((!dual.empty() && (dual == model || dual == trace)) || (!trace.empty() && trace == model))
+  if (same_file(dual, model) || same_file(dual, trace) || same_file(trace, model))
     fail(ErrorKind::option, "MODEL, --dual and --trace must be different files");
 }
 
@@ -108,6 +114,7 @@ Dataset load(const Arguments& arguments, Run& run) {
   run.normalization = fit_normalization(run.normalize, raw.X);
   apply_normalization(run.normalization, raw.X);
   Dataset data = make_dataset(std::move(raw));
+  data.normalization = run.normalization;
   if (arguments.has("cost-matrix"))
     run.options.loss.cost_matrix = load_cost_matrix(arguments.text("cost-matrix"), data.classes.size());
   resolve_loss(run.options.loss, data.classes.size());
@@ -180,7 +187,7 @@ int run_train(const Arguments& arguments) {
   train_observed(arguments, data, run, trace);
 
   Model& model = run.result.model;
-  model.normalization = run.normalization;
+  model.label_column = arguments.text("label-column");
   model.command = arguments.command_line();
   if (!path.empty()) save_model(model, path);
   if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.data_hash, arguments.text("dual"));

@@ -3,6 +3,9 @@
 
 #include "topwolf/train.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -21,12 +24,40 @@
 namespace topwolf {
 namespace {
 
+template <class T>
+void check_layout(const DenseView<T>&) {}
+
+template <class T>
+void check_layout(const CsrView<T>& X) {
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    std::int64_t before = -1;
+    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
+      if (X.column[p] <= before || X.column[p] >= X.cols) {
+        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, X.column[p],
+             before, X.cols - 1);
+      }
+      before = X.column[p];
+    }
+  }
+}
+
+void check_features(const FeatureView& view) {
+  std::visit([](const auto& X) { check_layout(X); }, view);
+  const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(0));
+  const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
+  if (bad != lengths2.end()) {
+    fail(ErrorKind::data, "row {} holds a number that is not finite, or too large to be squared",
+         bad - lengths2.begin() + 1);
+  }
+}
+
 void check_data(const Dataset& data) {
   const std::int64_t n = data.X.rows(), m = data.classes.size();
   if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
   if (static_cast<std::int64_t>(data.y.size()) != n) {
     fail(ErrorKind::data, "there are {} labels for {} rows", data.y.size(), n);
   }
+  check_features(data.X.view());
   for (std::int32_t label : data.y) {
     if (label < 0 || label >= m) fail(ErrorKind::data, "a class number is {}, outside 0 .. {}", label, m - 1);
   }
@@ -40,6 +71,7 @@ void check_data(const Dataset& data) {
     }
   }
   if (weight_sum(data) <= 0.0) fail(ErrorKind::data, "all example weights are 0");
+  if (!std::isfinite(weight_sum(data))) fail(ErrorKind::data, "the example weights add up to more than a double holds");
 }
 
 Problem make_problem(const Dataset& data, const TrainOptions& options) {
@@ -53,9 +85,31 @@ Problem make_problem(const Dataset& data, const TrainOptions& options) {
   problem.N = weight_sum(data);
   problem.bias = options.bias;
   problem.lambda = options.lambda ? *options.lambda : 1.0 / (options.C * problem.N);
+  if (!(problem.lambda > 0.0 && std::isfinite(1.0 / (problem.lambda * problem.N)))) {
+    fail(ErrorKind::option, "lambda is {} for examples that weigh {}, but lambda N must be a positive number",
+         problem.lambda, problem.N);
+  }
   problem.loss = resolve_loss(options.loss, problem.m);
   problem.cost = options.loss.cost_matrix.empty() ? nullptr : options.loss.cost_matrix.data();
   return problem;
+}
+
+// Several copies of W are needed whatever the method; to be killed for memory after an hour would be worse.
+void check_memory(const Problem& problem) {
+  constexpr double copies = 4.0;  // of m x D doubles: W(A), the working W, the best W, and one while they change
+  const double need = copies * 8.0 * static_cast<double>(problem.m) * static_cast<double>(problem.D());
+  const double have = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (need > 0.9 * have) {
+    fail(ErrorKind::memory, "weights of {} classes x {} features need {:.1f} GB, but the machine has {:.1f} GB",
+         problem.m, problem.D(), need / 1e9, have / 1e9);
+  }
+}
+
+// A pass that takes less time than waking threads is made by one; the results are the same.
+int threads_for(const Problem& problem, int asked) {
+  constexpr double small = 2e5;
+  const double work = static_cast<double>(problem.n) * static_cast<double>(problem.m) * static_cast<double>(problem.d);
+  return work < small ? 1 : resolve_threads(asked);
 }
 
 // The method as it was chosen: a solver and what it works on.
@@ -139,6 +193,7 @@ Model make_model(const Dataset& data, const TrainOptions& options, const Problem
   model.precision = data.X.precision();
   model.classes = data.classes;
   model.index_base = data.index_base;
+  model.normalization = data.normalization;
   model.loss = resolved_spec(options.loss, problem.loss);
   model.lambda = problem.lambda;
   model.weight_sum = problem.N;
@@ -161,10 +216,11 @@ std::string conditioning_warning(const Dataset& data, const TrainOptions& option
   if (lengths2.empty()) return {};
   const double mean = std::accumulate(lengths2.begin(), lengths2.end(), 0.0) / static_cast<double>(lengths2.size());
   const double C = options.lambda ? 1.0 / (*options.lambda * weight_sum(data)) : options.C;
-  if (!(C * mean > slow)) return {};
+  if (!(C * mean > slow) || !std::isfinite(C * mean)) return {};
   return fmt::format(
-      "C times the mean squared row length is {:.3g}; above about {} convergence is slow: use --normalize unit, or a "
-      "smaller C",
+      "C times the mean squared row length is {:.3g}; above about {} convergence is slow: rows of unit length "
+      "(--normalize unit) or a "
+      "smaller C help",
       C * mean, slow);
 }
 
@@ -173,7 +229,8 @@ TrainResult train(const Dataset& data, const TrainOptions& options, const Observ
   check(options);
   check_data(data);
   const Problem problem = make_problem(data, options);
-  const int threads = resolve_threads(options.threads);
+  check_memory(problem);
+  const int threads = threads_for(problem, options.threads);
   const auto engine = make_cpu_engine(problem, threads);
   const Method method = make_method(problem, options, *engine, threads);
   const RunResult result = run(*method.solver, stop_rule(options), clock, observer);

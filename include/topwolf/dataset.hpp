@@ -20,13 +20,21 @@ struct ClassList {
   std::int64_t size() const { return static_cast<std::int64_t>(names.size()); }
 };
 
+// A stored preparation of the features, made on the training data and applied again when predicting.
+enum class NormalizeKind { none, unit, maxabs };
+struct Normalization {
+  NormalizeKind kind = NormalizeKind::none;
+  std::vector<double> scale;  // maxabs: d column maxima (0 for a column of zeros); else empty
+};
+
 // What training needs.
 struct Dataset {
-  Features X;                   // (n x d)
-  std::vector<std::int32_t> y;  // n class numbers in 0 .. m-1
-  ClassList classes;            // m
-  std::vector<double> weights;  // omega, n; empty: every weight is 1
-  int index_base = 1;           // of the text file it came from
+  Features X;                     // (n x d)
+  std::vector<std::int32_t> y;    // n class numbers in 0 .. m-1
+  ClassList classes;              // m
+  std::vector<double> weights;    // omega, n; empty: every weight is 1
+  int index_base = 1;             // of the text file it came from
+  Normalization normalization{};  // already applied to X; train() passes it on to the model
 };
 
 // What a file holds, before classes are known: rows, and for each row a label or none.
@@ -43,6 +51,7 @@ struct LoadOptions {
   std::string path;                  // "-": standard input (LIBSVM text)
   std::string labels_path;           // labels in a file of their own (.npy or one a line); "" = none
   std::string label_column;          // CSV: a name, or a number from 1; "" = see docs/file_formats.md
+  std::string usual_label_column;    // CSV: the same, but only where the file has a label column at all
   std::optional<int> index_base;     // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
   std::optional<std::int64_t> cols;  // the model's d, when predicting: sparse indices beyond it are dropped
   bool labels_optional = false;      // predicting: rows without a label are welcome
@@ -69,13 +78,6 @@ Dataset make_dataset(RawDataset raw);
 // load_raw and make_dataset.
 Dataset load_dataset(const LoadOptions& options);
 Dataset load_dataset(const std::string& path);
-
-// A stored preparation of the features, made on the training data and applied again when predicting.
-enum class NormalizeKind { none, unit, maxabs };
-struct Normalization {
-  NormalizeKind kind = NormalizeKind::none;
-  std::vector<double> scale;  // maxabs: d column maxima (0 for a column of zeros); else empty
-};
 
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
 void apply_normalization(const Normalization& normalization, FeatureStore& X);

@@ -20,6 +20,7 @@ struct Model {
   ClassList classes;                         // m
   Normalization normalization;
   int index_base = 1;
+  std::string label_column;  // of the CSV file it was trained on, where it was named
 
   // How it was made. Empty for a model imported from LIBLINEAR.
   LossSpec loss;  // k and rho as they were used
@@ -44,7 +45,8 @@ void save_model(const Model& model, const std::string& path);
 Model load_model(const std::string& path);
 void save_liblinear(const Model& model, const std::string& path);
 
-// S: (n x m) in double, row-major. The features must be prepared as the model says (see prepare).
+// S: (n x m) in double, row-major. The features must have been prepared as the model says:
+// apply_normalization(model.normalization, store).
 std::vector<double> decision_scores(const Model& model, const Features& X, int threads = 0);
 
 // The k best classes of each row, best first; ties to the lower class. (n x k), row-major.

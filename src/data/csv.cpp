@@ -68,10 +68,12 @@ Layout find_layout(const std::vector<CsvCell>& first, const LoadOptions& options
   Layout layout;
   layout.width = first.size();
   const bool expected_width = options.cols && *options.cols == static_cast<std::int64_t>(layout.width);
-  const bool by_default = options.label_column.empty();
   const bool only_features =
-      by_default && (!options.labels_path.empty() || (options.labels_optional && expected_width));
-  const std::optional<std::int64_t> number = as_column_number(options.label_column);
+      options.label_column.empty() && (!options.labels_path.empty() || (options.labels_optional && expected_width));
+  const std::string& wanted =
+      options.label_column.empty() && !only_features ? options.usual_label_column : options.label_column;
+  const bool by_default = wanted.empty();
+  const std::optional<std::int64_t> number = as_column_number(wanted);
   if (number) layout.label = numbered_column(*number, layout.width, name);
   if (by_default && !only_features) layout.label = layout.width - 1;
   for (std::size_t c = 0; c < layout.width; ++c) layout.has_header |= c != layout.label && is_text(first[c]);
@@ -80,7 +82,7 @@ Layout find_layout(const std::vector<CsvCell>& first, const LoadOptions& options
     layout.has_header |= names_label(first.back());
     if (layout.has_header) layout.label = usual_column(first);
   } else if (!by_default && !number) {
-    layout.label = named_column(first, options.label_column, name);
+    layout.label = named_column(first, wanted, name);
     layout.has_header = true;
   }
   if (layout.features() == 0) fail(ErrorKind::data, "{}: the file has a label column but no features", name);

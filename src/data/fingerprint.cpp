@@ -1,6 +1,7 @@
 #include "data/fingerprint.hpp"
 
 #include <numeric>
+#include <vector>
 
 #include "core/hash.hpp"
 
@@ -12,16 +13,45 @@ void add_values(Hasher& hasher, const T* values, std::int64_t count) {
   hasher.add(values, static_cast<std::size_t>(count) * sizeof(T));
 }
 
+// One row as its non-zeros, so that dense and sparse storage of the same numbers agree.
+class RowBuffer {
+ public:
+  void add(std::int64_t column, double value) {
+    if (value == 0.0) return;
+    column_.push_back(column);
+    value_.push_back(value);
+  }
+  void flush(Hasher& hasher) {
+    const auto count = static_cast<std::int64_t>(column_.size());
+    add_values(hasher, &count, 1);
+    add_values(hasher, column_.data(), count);
+    add_values(hasher, value_.data(), count);
+    column_.clear();
+    value_.clear();
+  }
+
+ private:
+  std::vector<std::int64_t> column_;
+  std::vector<double> value_;
+};
+
 template <class T>
 void add_features(Hasher& hasher, const DenseView<T>& X) {
-  for (std::int64_t i = 0; i < X.rows; ++i) add_values(hasher, X.data + i * X.stride, X.cols);
+  RowBuffer row;
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    for (std::int64_t c = 0; c < X.cols; ++c) row.add(c, static_cast<double>(X.data[i * X.stride + c]));
+    row.flush(hasher);
+  }
 }
 
 template <class T>
 void add_features(Hasher& hasher, const CsrView<T>& X) {
-  add_values(hasher, X.row_begin, X.rows + 1);
-  add_values(hasher, X.column, X.row_begin[X.rows]);
-  add_values(hasher, X.value, X.row_begin[X.rows]);
+  RowBuffer row;
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p)
+      row.add(X.column[p], static_cast<double>(X.value[p]));
+    row.flush(hasher);
+  }
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ std::string plain_name(const std::string& path) {
 // `bytes`: the content, decompressed; null: it is read from the file as it is needed.
 RawDataset read_npy(const Buffer* bytes, const LoadOptions& options, const std::string& name) {
   if (options.labels_path.empty() && !options.labels_optional) {
-    fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own", name);
+    fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own (--labels)",
+         name);
   }
   RawDataset raw;
   raw.source = name;

@@ -2,22 +2,37 @@
 
 #include <cblas.h>
 
+#include <mutex>
+
 #include "core/fail.hpp"
 
 namespace topwolf {
 
-SingleThreadedBlas::SingleThreadedBlas() : callers_count_(openblas_get_num_threads()) {
+namespace {
+
+// The count is one per process, so users that overlap share one saved value.
+std::mutex guard;
+int users = 0;
+int callers_count = 0;
+
+}  // namespace
+
+SingleThreadedBlas::SingleThreadedBlas() {
   constexpr int pthread_variant = 1;
   if (openblas_get_parallel() != pthread_variant) {
     fail(ErrorKind::internal,
          "the OpenBLAS loaded at run time is not the pthread variant; install libopenblas0-pthread and select it with "
          "update-alternatives");
   }
+  std::lock_guard lock(guard);
+  if (users++ > 0) return;
+  callers_count = openblas_get_num_threads();
   openblas_set_num_threads(1);
 }
 
 SingleThreadedBlas::~SingleThreadedBlas() {
-  openblas_set_num_threads(callers_count_);
+  std::lock_guard lock(guard);
+  if (--users == 0) openblas_set_num_threads(callers_count);
 }
 
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const float* X, std::int64_t ldx,

@@ -5,17 +5,14 @@
 
 namespace topwolf {
 
-// Sets OpenBLAS to one thread and puts the caller's count back. Throws if the library loaded at run time is not the
-// pthread variant: the serial one returns wrong numbers when several threads call it.
+// Sets OpenBLAS to one thread; the last of several that overlap puts the caller's count back. Throws if the library
+// loaded at run time is not the pthread variant: the serial one returns wrong numbers when several threads call it.
 class SingleThreadedBlas {
  public:
   SingleThreadedBlas();
   ~SingleThreadedBlas();
   SingleThreadedBlas(const SingleThreadedBlas&) = delete;
   SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
-
- private:
-  int callers_count_;
 };
 
 // S (rows x m, pitch lds) = X (rows x d, pitch ldx) times W^T (W: m x d, pitch ldw).

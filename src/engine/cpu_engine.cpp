@@ -2,6 +2,7 @@
 // chunks (one accumulation each); no n x m matrix exists. Sums are kept per panel and added in order.
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "core/threads.hpp"
@@ -61,6 +62,8 @@ class CpuEngine final : public Engine {
       double sum = 0.0;
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
+        // A score that overflowed must not pass for a small loss.
+        if (!std::all_of(s, s + problem_.m, [](double x) { return std::isfinite(x); })) sum = NAN;
         sum += problem_.weight(i) * row_loss(i, s, mine);
         if (!shares) continue;
         const auto at = static_cast<std::size_t>(i);

@@ -116,8 +116,10 @@ Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
   if (!spec.rho.empty() && !takes_rho(spec.name)) {
     fail(ErrorKind::option, "the loss {} takes no rho; use weighted-top-k or weighted-usunier", to_string(spec.name));
   }
-  if (!std::isfinite(spec.smoothing) || spec.smoothing < 0.0) {
-    fail(ErrorKind::option, "smoothing is {}, but it must be finite and at least 0", spec.smoothing);
+  constexpr double least_smoothing = 1e-12;  // below it the envelope is the loss, and (c - s) / smoothing overflows
+  if (!std::isfinite(spec.smoothing) || (spec.smoothing != 0.0 && spec.smoothing < least_smoothing)) {
+    fail(ErrorKind::option, "smoothing is {}, but it must be 0, or finite and at least {}", spec.smoothing,
+         least_smoothing);
   }
   if (!spec.cost_matrix.empty()) check_cost_matrix(spec.cost_matrix, m);
   const bool top_k = spec.name == LossName::top_k || spec.name == LossName::weighted_top_k;

@@ -43,8 +43,7 @@ std::vector<int> exported_labels(const Model& model, const std::string& path) {
 void check_exportable(const Model& model, const std::string& path) {
   if (model.index_base != 1) {
     fail(ErrorKind::data,
-         "{}: the model counts features from 0, but LIBLINEAR counts from 1; convert the data with `topwolf convert "
-         "--index-base 1` and train again",
+         "{}: the model's data counts features from 0, but LIBLINEAR counts from 1; it needs data that counts from 1",
          path);
   }
   if (model.normalization.kind == NormalizeKind::unit && model.bias != 0.0) {

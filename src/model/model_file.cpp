@@ -60,6 +60,7 @@ json make_metadata(const Model& model) {
       {"data_hash", model.data_hash},
   };
   if (model.loss.k) metadata["loss"]["k"] = *model.loss.k;
+  if (!model.label_column.empty()) metadata["label_column"] = model.label_column;
   if (model.certified) {
     metadata["status"] = to_string(model.status);
     metadata["primal"] = model.certificate.primal;
@@ -126,6 +127,7 @@ Model read_fields(const Fields& fields) {
   model.classes = {fields.name<LabelType>("label_type", label_types), fields.list<std::string>("classes")};
   model.normalization.kind = fields.name<NormalizeKind>("normalization", normalizations);
   model.index_base = fields.integer<std::int32_t>("index_base");
+  if (fields.has("label_column")) model.label_column = fields.text("label_column");
   model.loss = read_loss(fields.object("loss"));
   model.lambda = fields.number("lambda");
   model.weight_sum = fields.number("weight_sum");
@@ -193,6 +195,8 @@ Model load_model(const std::string& path) {
   std::vector<char> bytes = read_file(path);
   const std::string_view text(bytes.data(), bytes.size());
   if (looks_like_liblinear(text)) return parse_liblinear(text, path);
+  if (text.size() < 9 || text[8] != '{')
+    fail(ErrorKind::data, "{}: is not a model, neither topwolf's nor LIBLINEAR's", path);
   return read_model(TensorFile::parse(std::move(bytes), path));
 }
 

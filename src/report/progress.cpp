@@ -13,9 +13,9 @@ namespace {
 constexpr double live_interval_s = 0.1;
 
 // 1, 2, 5, 10, 20, 50, ...: about ten lines for a thousand passes.
-bool is_milestone(std::int64_t iteration, bool brief) {
+bool is_milestone(std::int64_t iteration) {
   while (iteration > 0 && iteration % 10 == 0) iteration /= 10;
-  return iteration == 1 || (!brief && (iteration == 2 || iteration == 5));
+  return iteration == 1 || iteration == 2 || iteration == 5;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ void ProgressTable::observe(const IterationRecord& record) {
     write(fmt::format("{}{}{}\n", style_.colour ? "\x1b[1m" : "", header, style_.colour ? "\x1b[0m" : ""));
   }
   unprinted_ = record;
-  if (is_milestone(record.iteration, style_.brief)) {
+  if (is_milestone(record.iteration)) {
     finish();
   } else if (style_.live && record.seconds - last_live_s_ >= live_interval_s) {
     last_live_s_ = record.seconds;

@@ -15,7 +15,6 @@ namespace topwolf {
 struct ProgressStyle {
   bool live = false;    // the stream is a terminal: keep rewriting the last line
   bool colour = false;  // and it may have colours
-  bool brief = false;   // a line at passes 1, 10, 100, ... instead of 1, 2, 5, 10, ...
 };
 
 class ProgressTable {

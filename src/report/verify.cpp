@@ -9,6 +9,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/fingerprint.hpp"
 #include "model/dual_file.hpp"
 #include "report/row_check.hpp"
 
@@ -141,6 +142,7 @@ double example_loss(const Example& example, const Vector& weights, const Loss& l
 struct Pass {
   Vector loss;           // n: Phi_i at the model's weights
   Vector infeasibility;  // n
+  std::string fingerprint;
   double weight_sum = 0.0;
   double dual_terms = 0.0;  // sum of omega_i (<c_i, alpha_i> - smoothing/2 |alpha_i|^2)
   Vector dual_weights;      // (D x m): sum of omega_i x_i alpha_i^T = lambda N W(A)^T
@@ -150,6 +152,7 @@ Pass run_over(const Dataset& data, const Model& model, const Loss& loss, const S
   const std::int64_t n = data.X.rows(), m = model.m();
   const Vector weights = transposed_weights(model);
   Pass pass;
+  pass.fingerprint = fingerprint(data);
   pass.loss.resize(n);
   pass.infeasibility.resize(n);
   pass.dual_weights.assign(weights.size(), 0.0);
@@ -177,11 +180,33 @@ Pass run_over(const Dataset& data, const Model& model, const Loss& loss, const S
   return pass;
 }
 
+// What infeasibility can have added to the dual. A row that leaves its set by e (in units of R = sum(rho)) is within it
+// when divided by 1 + e R / rho_1, so it is off by at most 2 R e R / rho_1 in sum; that meets scores of the optimum,
+// which are bounded because lambda/2 ||W*||^2 <= P.
+double slack_of(const Dataset& data, const Model& model, const Loss& loss, const Pass& pass, double primal) {
+  double R = 0.0, largest_margin = 1.0;
+  for (const double weight : loss.rho) R += weight;
+  for (const double cost : model.loss.cost_matrix) largest_margin = std::max(largest_margin, cost);
+  const double length = std::sqrt(2.0 * primal / model.lambda);
+  double slack = 0.0;
+  for (std::size_t i = 0; i < pass.infeasibility.size(); ++i) {
+    if (!(pass.infeasibility[i] > 0.0)) continue;
+    double x2 = 0.0;
+    for (const double x : example_of(data, model.bias, static_cast<std::int64_t>(i)).value) x2 += x * x;
+    const double off = 2.0 * R * pass.infeasibility[i] * R / loss.rho.front();
+    slack += (data.weights.empty() ? 1.0 : data.weights[i]) * off * (largest_margin + 2.0 * std::sqrt(x2) * length);
+  }
+  return slack / pass.weight_sum;
+}
+
 // The first objection, or the confirmation. Written so that a claim that is not a number fails.
 std::string judge(const Model& model, const Pass& pass, Verification& v) {
   const auto worst = std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());
   const double allowance = verification_tolerance * v.primal;
   if (!model.certified) return "The model claims no certificate, so there is nothing to confirm.";
+  if (!model.data_hash.empty() && model.data_hash != pass.fingerprint) {
+    return "The claim is about other data: the fingerprint of these rows and labels is not the one in the model.";
+  }
   if (!(std::abs(model.weight_sum - pass.weight_sum) <= verification_tolerance * pass.weight_sum)) {
     return fmt::format("The claim is about other data: examples weigh {:.10g} in all, the model says {:.10g}.",
                        pass.weight_sum, model.weight_sum);
@@ -219,6 +244,7 @@ Verification verify(const Dataset& data, const Model& model, const SparseRows& d
   Verification v;
   v.primal = 0.5 * lambda * squared_norm(model.W) + losses / N;
   v.dual = pass.dual_terms / N - 0.5 * squared_norm(pass.dual_weights) / (lambda * N * N);
+  v.dual -= slack_of(data, model, loss, pass, v.primal);
   v.gap = v.primal - v.dual;
   v.relative_gap = v.gap <= 0.0 ? 0.0 : v.gap / v.primal;
   v.infeasibility = *std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());

@@ -12,7 +12,7 @@ namespace topwolf {
 
 struct Verification {
   double primal = 0.0;         // P at the model's weights
-  double dual = 0.0;           // D at the dual given
+  double dual = 0.0;           // D at the dual given, less what its infeasibility can have added
   double gap = 0.0;            // primal - dual
   double relative_gap = 0.0;   // gap / primal, 0 where the gap is not positive
   double infeasibility = 0.0;  // of the worst dual row, in units of sum(rho)

@@ -31,6 +31,7 @@ class BatchSolver final : public Solver {
     if (holds_dual()) {
       A_.resize(static_cast<std::size_t>(problem.n));
       U_.resize(static_cast<std::size_t>(problem.n));
+      zero_.resize(static_cast<std::size_t>(problem.n));
     }
     const auto lengths2 = squared_lengths(problem.X, problem.bias, options.threads);
     length_bound_ = length_bound(problem, lengths2);
@@ -47,29 +48,25 @@ class BatchSolver final : public Solver {
               dual_value(problem_, W_norm2_, drift_, c_alpha_, sums.alpha_norm2),
               gamma(sums)};
     remember(seen);
-    seen.estimate = {best_primal_, best_dual_};
+    seen.estimate = {best_primal_, options_.keep_dual ? std::max(0.0, seen.dual) : best_dual_};
     move(seen.gamma, sums);
     return seen;
   }
 
   Certificate certify() override {
-    engine_.round_weights(best_W_);
-    best_primal_ = primal(best_W_);
-    std::vector<double> last = W_;
-    engine_.round_weights(last);
-    const double last_primal = primal(last);
-    if (last_primal < best_primal_) {
-      best_primal_ = last_primal;
-      best_W_ = std::move(last);
-    }
+    offer(best_W_);
+    offer(W_);
+    best_primal_ = certified_primal_;
     const double dual_now = holds_dual() ? dual_of_held() : dual_value(problem_, W_norm2_, drift_, c_alpha_, 0.0);
     best_dual_ = std::max(best_dual_, dual_now);
-    // Whoever asked for A must be able to check the claim with it.
-    return {best_primal_, options_.keep_dual ? dual_now : best_dual_};
+    if (!options_.keep_dual) return {certified_primal_, best_dual_};
+    // Whoever asked for A must be able to check the claim with it; where A is worse than 0, 0 is returned.
+    returns_zero_ = !(dual_now > 0.0);
+    return {certified_primal_, std::max(0.0, dual_now)};
   }
 
-  const std::vector<double>& weights() const override { return best_W_; }
-  const DualRows& dual() const override { return A_; }
+  const std::vector<double>& weights() const override { return certified_W_; }
+  const DualRows& dual() const override { return returns_zero_ ? zero_ : A_; }
 
  private:
   bool holds_dual() const { return options_.keep_dual || problem_.loss.smoothing > 0.0; }
@@ -150,9 +147,14 @@ class BatchSolver final : public Solver {
     });
   }
 
-  double primal(const std::vector<double>& W) {
+  // Certifies W, as a model would store it, and keeps it if it is the best so far.
+  void offer(std::vector<double> W) {
+    engine_.round_weights(W);
     const double norm2 = std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
-    return primal_value(problem_, norm2, engine_.loss_sum(W));
+    const double primal = primal_value(problem_, norm2, engine_.loss_sum(W));
+    if (!certified_W_.empty() && !(primal < certified_primal_)) return;
+    certified_primal_ = primal;
+    certified_W_ = std::move(W);
   }
 
   // D(A) from A alone: W(A) anew.
@@ -184,8 +186,12 @@ class BatchSolver final : public Solver {
   double sum_error_ = 0.0;     // of W(U) or W(A)
   DualRows A_, U_;             // only where holds_dual()
   std::vector<double> best_W_;
-  double best_primal_ = 0.0;
-  double best_dual_ = 0.0;  // D(0) >= 0 for margins >= 0
+  double best_primal_ = 0.0;  // in the precision of the passes
+  double best_dual_ = 0.0;    // D(0)
+  std::vector<double> certified_W_;
+  double certified_primal_ = 0.0;
+  DualRows zero_;
+  bool returns_zero_ = false;
 };
 
 }  // namespace

@@ -35,9 +35,11 @@ class BlockSolver final : public Solver {
       const std::size_t count = std::min(static_cast<std::size_t>(block_rows_), order_.size() - first);
       moved |= ascend({order_.data() + first, count});
     }
-    const double gap = gap_estimate();
-    const Certificate estimate{dual_ + gap, dual_};
-    return {estimate, estimate.primal, estimate.dual, moved ? 1.0 : 0.0};
+    // Nobody moved: those at rest may have to. Only when everybody was asked is there nowhere to go.
+    const bool asked_all = resting_ == 0;
+    if (!moved) std::fill(due_.begin(), due_.end(), 0);
+    const Certificate estimate{dual_ + gap_estimate(), dual_};
+    return {estimate, estimate.primal, estimate.dual, moved || !asked_all ? 1.0 : 0.0};
   }
 
   Certificate certify() override {
@@ -71,8 +73,14 @@ class BlockSolver final : public Solver {
   // The examples whose turn it is, in random order.
   void choose_rows() {
     order_.clear();
+    resting_ = 0;
     for (std::int64_t i = 0; i < problem_.n; ++i) {
-      if (problem_.weight(i) > 0.0 && due_[static_cast<std::size_t>(i)] <= epoch_) order_.push_back(i);
+      if (!(problem_.weight(i) > 0.0)) continue;
+      if (due_[static_cast<std::size_t>(i)] <= epoch_) {
+        order_.push_back(i);
+      } else {
+        ++resting_;
+      }
     }
     rng_.shuffle(order_);
     const double gap = gap_estimate();
@@ -153,6 +161,7 @@ class BlockSolver final : public Solver {
   double dual_ = 0.0;          // D(A)
   std::vector<double> share_;  // of the gap, as last seen
   std::vector<std::int64_t> rest_, due_;
+  std::int64_t resting_ = 0;
   double quiet_ = 0.0;  // a share below this is next to none
   std::vector<std::int64_t> order_;
   std::vector<double> S_, G_;  // of a block

@@ -1,6 +1,6 @@
 #include "solve/driver.hpp"
 
-#include <limits>
+#include <cmath>
 
 namespace topwolf {
 
@@ -10,23 +10,21 @@ bool StopRule::reached(const Certificate& at) const {
 
 namespace {
 
-// Whether a certificate is worth its passes. An estimate can be too good; after a refusal it must halve first.
+// Whether a certificate is worth its passes. An estimate can be too good: each refusal halves what it must be.
 class Patience {
  public:
   explicit Patience(const StopRule& rule) : rule_(rule) {}
 
-  bool promising(const Certificate& estimate) const { return rule_.reached(estimate) && estimate.gap() <= limit_; }
-
-  void refused(const Certificate& estimate) {
-    ++refusals_;
-    limit_ = 0.5 * estimate.gap();
+  bool promising(const Certificate& estimate) const {
+    const Certificate cautious{estimate.dual + std::ldexp(estimate.gap(), refusals_), estimate.dual};
+    return rule_.reached(cautious);
   }
 
+  void refused() { ++refusals_; }
   bool exhausted() const { return refusals_ >= 20; }
 
  private:
   const StopRule& rule_;
-  double limit_ = std::numeric_limits<double>::infinity();
   int refusals_ = 0;
 };
 
@@ -49,7 +47,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     if (patience.promising(seen)) {
       const Certificate certificate = solver.certify();
       if (rule.reached(certificate)) return {Status::converged, certificate, iteration};
-      patience.refused(seen);
+      patience.refused();
     }
     if (pass.gamma == 0.0 || patience.exhausted()) {
       status = Status::stalled;

@@ -41,7 +41,6 @@ void check(const TrainOptions& options) {
   if (options.absolute_gap) check_not_negative("absolute gap", *options.absolute_gap);
   if (options.time_limit_s) check_positive("time limit", *options.time_limit_s);
   check_not_negative("bias", options.bias);
-  check_not_negative("smoothing", options.loss.smoothing);
   if (options.max_iterations < 1) {
     fail(ErrorKind::option, "max iterations is {}, but it must be at least 1", options.max_iterations);
   }
@@ -49,7 +48,10 @@ void check(const TrainOptions& options) {
   if (options.scores != ScoresName::automatic && !block) {
     fail(ErrorKind::option, "scores belongs to the block solver, but the solver is {}", to_string(options.solver));
   }
-  if (options.threads < 0) fail(ErrorKind::option, "threads is {}, but it must be at least 0", options.threads);
+  constexpr int most_threads = 1024;
+  if (options.threads < 0 || options.threads > most_threads) {
+    fail(ErrorKind::option, "threads is {}, but it must be from 0 to {}", options.threads, most_threads);
+  }
 }
 
 }  // namespace topwolf

@@ -78,3 +78,20 @@ def test_inspect_of_a_liblinear_model_claims_no_certificate(topwolf, model):
     topwolf("convert", model, "model.liblinear")
     held = topwolf.json("inspect", "model.liblinear")
     assert held["kind"] == "model" and "primal" not in held
+
+
+def test_the_cache_can_be_inspected_and_converted_back(topwolf, train_svm):
+    topwolf("convert", train_svm, "t.twd")
+    assert topwolf.json("inspect", "t.twd")["n"] == topwolf.json("inspect", train_svm)["n"]
+    topwolf("convert", "t.twd", "back.svm")
+    topwolf("convert", "back.svm", "again.twd")
+    assert (topwolf.folder / "t.twd").read_bytes() == (topwolf.folder / "again.twd").read_bytes()
+
+
+def test_converting_to_npy_without_a_place_for_the_labels_warns(topwolf, train_svm):
+    done = topwolf("convert", train_svm, "t.npy")
+    assert "--output-labels" in done.stderr
+
+
+def test_data_given_as_a_model_is_named_as_such(topwolf, train_svm):
+    topwolf.refuses("predict", train_svm, train_svm, code=3, saying="is not a model")

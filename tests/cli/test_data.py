@@ -168,3 +168,13 @@ def test_normalisation_is_stored_and_applied_again(topwolf, tmp_path, train_svm,
     by_model = topwolf("predict", train_svm, "n.topwolf").stdout.split()
     by_hand = topwolf("predict", "prepared.svm", "p.topwolf").stdout.split()
     assert np.mean(np.array(by_model) == np.array(by_hand)) > 0.97
+
+
+def test_the_models_label_column_is_used_again(topwolf, tmp_path):
+    rows = ["5,1,2", "6,3,1", "5,1,3", "6,4,1"]
+    (tmp_path / "front.csv").write_text("\n".join(rows) + "\n")
+    topwolf("train", "-q", "-c", "100", "--label-column", "1", "front.csv", "m")
+    assert topwolf("predict", "front.csv", "m").stdout.split() == ["5", "6", "5", "6"]
+    assert topwolf.json("evaluate", "front.csv", "m")["top1_error"] == 0
+    (tmp_path / "bare.csv").write_text("1,2\n3,1\n")
+    assert topwolf("predict", "bare.csv", "m").stdout.split() == ["5", "6"]

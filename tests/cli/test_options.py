@@ -44,7 +44,7 @@ def test_an_unknown_option_near_to_none_points_to_the_help(topwolf):
 
 
 def test_an_option_of_another_command_is_named_as_such(topwolf):
-    topwolf.refuses("train", "--scores", "nowhere.svm", code=2, saying="--scores is an option of predict")
+    topwolf.refuses("evaluate", "--rho", "1", "nowhere.svm", "m", code=2, saying="--rho is an option of train")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_conflicts_between_options_exit_2(topwolf, options, saying):
         (["--smoothing", "-1"], "smoothing"),
         (["--threads", "-1"], "from 0 to"),
         (["--seed", "-1"], "from 0 to"),
-        (["--solver", "sgd"], "auto, lsfw, stdfw or pg"),
+        (["--solver", "sgd"], "auto, block, lsfw, stdfw or pg"),
         (["--normalize", "l2"], "none, unit or maxabs"),
         (["--precision", "float16"], "float32 or float64"),
         (["--index-base", "2"], "auto, 0 or 1"),

@@ -34,7 +34,7 @@ def test_defaults_are_those_of_the_contract(topwolf, train_svm):
     assert result["bias"] == 0 and result["smoothing"] == 0 and result["normalize"] == "none"
     assert result["precision"] == "float32" and result["seed"] == 0
     assert result["relative_gap"] <= 1e-3
-    assert result["solver"] in ("lsfw", "stdfw", "pg")
+    assert result["solver"] == "block"
 
 
 @pytest.mark.parametrize("m, k", [(3, 2), (4, 3), (6, 5), (9, 5)])
@@ -72,7 +72,7 @@ def test_lambda_and_C_are_two_names_of_one_thing(topwolf, train_svm):
     assert by_c["primal"] == pytest.approx(by_lambda["primal"], rel=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["auto", "lsfw", "stdfw", "pg"])
+@pytest.mark.parametrize("solver", ["auto", "block", "lsfw", "stdfw", "pg"])
 @pytest.mark.parametrize("loss", ["max-hinge", "top-k:3", "usunier:3", "weighted-top-k", "weighted-usunier"])
 def test_every_loss_with_every_solver_gives_bounds_of_the_same_optimum(topwolf, train_svm, solver, loss):
     exact = topwolf.json("train", "--precision", "float64", "--tolerance", "1e-4", "--loss", loss, train_svm)
@@ -282,3 +282,31 @@ def test_numbers_are_finite_even_where_nothing_is_to_learn(topwolf, tmp_path):
     result = topwolf.json("train", "zero.svm")
     assert all(math.isfinite(result[key]) for key in ("primal", "dual", "gap", "relative_gap"))
     assert result["primal"] == pytest.approx(1.0)
+
+
+def test_an_empty_model_name_is_refused(topwolf, train_svm):
+    topwolf.refuses("train", train_svm, "", code=2, saying="MODEL is empty")
+
+
+def test_one_file_under_two_names_is_refused_for_model_and_dual(topwolf, train_svm):
+    topwolf.refuses("train", train_svm, "./m", "--dual", "m", code=2, saying="different files")
+
+
+def test_weights_beyond_the_memory_exit_6_with_a_sentence(topwolf, tmp_path):
+    (tmp_path / "wide.svm").write_text("1 1:1\n2 2000000000:1\n")
+    topwolf.refuses("train", "wide.svm", code=6, saying="classes x 2000000000 features need")
+
+
+def test_numbers_beyond_a_double_are_refused(topwolf, train_svm):
+    topwolf.refuses("train", "-c", "1e308", train_svm, code=2, saying="lambda")
+    topwolf.refuses("train", "--smoothing", "1e-310", train_svm, code=2, saying="smoothing")
+    topwolf.refuses("train", "--threads", "100000", train_svm, code=2, saying="threads")
+
+
+@pytest.mark.parametrize("solver", ["lsfw", "stdfw", "pg"])
+def test_the_dual_is_never_below_that_of_nothing(topwolf, train_svm, solver):
+    result = topwolf.json(
+        "train", "--solver", solver, "-c", "1e6", "--max-iterations", "2", "--dual", "m.dual", train_svm, "m", code=5
+    )
+    assert result["dual"] >= 0 and result["relative_gap"] <= 1
+    assert topwolf.json("verify", train_svm, "m", "--dual", "m.dual")["holds"] is True

@@ -4,6 +4,7 @@
 #include <cblas.h>
 #include <gtest/gtest.h>
 
+#include "engine/blas.hpp"
 #include "engine/engine.hpp"
 #include "support/plain_problem.hpp"
 
@@ -142,6 +143,29 @@ TEST(Engine, LeavesTheCallersBlasThreadsAlone) {
   engine->loss_sum(W);
   EXPECT_EQ(openblas_get_num_threads(), 2);
   openblas_set_num_threads(before);
+}
+
+TEST(Engine, OverlappingUsersRestoreTheCallersBlasThreads) {
+  const int before = openblas_get_num_threads();
+  openblas_set_num_threads(2);
+  {
+    auto first = std::make_unique<SingleThreadedBlas>();
+    SingleThreadedBlas second;
+    first.reset();
+    EXPECT_EQ(openblas_get_num_threads(), 1) << "the second is still at work";
+  }
+  EXPECT_EQ(openblas_get_num_threads(), 2);
+  openblas_set_num_threads(before);
+}
+
+TEST(Engine, AScoreThatOverflowsIsNotASmallLoss) {
+  DenseStore<double> X{{1e200, 1e200, 1e200, 1.0}, 2, 2};
+  Dataset data;
+  data.X = Features(FeatureStore(X));
+  data.y = {0, 1};
+  data.classes.names = {"a", "b"};
+  const Problem problem = testing::problem_of(data, {}, 1.0);
+  EXPECT_TRUE(std::isnan(make_cpu_engine(problem, 1)->loss_sum({1e200, -1e200, 0.0, 0.0})));
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ TEST(LiblinearExport, refuses_what_the_format_cannot_say) {
   for (const char* name : {"2147483648", "1.5", "+-1", "1e3", ""}) {
     EXPECT_THAT(refused([&](Model& m) { m.classes.names[1] = name; }), HasSubstr(integers)) << name;
   }
-  EXPECT_THAT(refused([](Model& m) { m.index_base = 0; }), HasSubstr("topwolf convert --index-base 1"));
+  EXPECT_THAT(refused([](Model& m) { m.index_base = 0; }), HasSubstr("counts from 1"));
   EXPECT_THAT(refused([](Model& m) { m.normalization.kind = NormalizeKind::unit; }), HasSubstr("unit length"));
   EXPECT_THAT(refused([](Model& m) {
                 m.normalization = {NormalizeKind::maxabs, {1.0, 5e-324}};

@@ -216,6 +216,25 @@ TEST_F(BatchEquivalence, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
+// Several panels, chunks and pieces; columns that fill no vector; weights that are no powers of two.
+TEST(BatchThreads, LargerProblemsKeepEveryBit) {
+  const Samples samples = testing::random_samples(3000, 1051, 13, 6);
+  const Dataset data = testing::dataset_of(samples, Storage::dense64);
+  for (const double smoothing : {0.0, 0.1}) {
+    const Problem p = testing::problem_of(data, {Family::usunier, {0.5, 0.3, 0.2}, smoothing}, 0.0003, 1.0);
+    BatchOptions options = lsfw_options;
+    options.keep_dual = true;
+    const Trajectory one = iterate(p, options, 6);
+    for (const int threads : {2, 17}) {
+      options.threads = threads;
+      const Trajectory many = iterate(p, options, 6);
+      expect_same_path(one, many, 0.0);
+      EXPECT_EQ(one.W, many.W) << threads << " threads";
+      EXPECT_EQ(one.certificate.dual, many.certificate.dual);
+    }
+  }
+}
+
 TEST_F(BatchEquivalence, LineSearchNeverLowersTheDual) {
   for (const double smoothing : {0.0, 0.2}) {
     const Trajectory run = iterate(problem({Family::top_k, {0.5, 0.3, 0.2}, smoothing}), lsfw_options, 200);
@@ -225,14 +244,22 @@ TEST_F(BatchEquivalence, LineSearchNeverLowersTheDual) {
   }
 }
 
+// The dual after t steps tells ||W(A)||: outside the ball without it, inside with it.
 TEST_F(BatchEquivalence, PgStaysInItsBall) {
   const Problem p = problem({Family::usunier, {1.0}, 0.0});
-  BatchOptions options = pg_options;
+  const PlainProblem plain(samples_, p.loss, p.lambda);
   const double radius = std::sqrt(1.0 / p.lambda);  // P(0) = 1
-  for (int steps = 1; steps < 10; ++steps) {
-    const Trajectory run = iterate(p, options, steps);
-    EXPECT_LE(std::sqrt(plain::dot(run.W, run.W)), radius * (1.0 + 1e-12));
-  }
+  const auto length = [&](bool ball) {
+    BatchOptions options = pg_options;
+    options.ball = ball;
+    const auto engine = make_cpu_engine(p, 1);
+    const auto solver = make_batch_solver(p, *engine, options);
+    solver->step();
+    const double dual = solver->step().dual;  // D = -lambda/2 ||W||^2 + <c, alpha>/N, and <c, alpha>/N <= 1
+    return std::sqrt(std::max(0.0, -2.0 * dual / p.lambda));
+  };
+  EXPECT_GT(length(false), radius);
+  EXPECT_LE(length(true), radius);
 }
 
 }  // namespace

@@ -147,6 +147,22 @@ TEST(BlockEquivalence, TheSizeOfABlockChangesNoIterate) {
   }
 }
 
+// Four rows, one of which decides at the end: an epoch in which only the others are asked is not the end.
+TEST(Block, RowsAtRestAreWokenBeforeItGivesUp) {
+  Samples samples{4, 2, 2, {1, 2, 3, 1, 1, 3, 4, 1}, {0, 1, 0, 1}, {}};
+  for (const Storage storage : testing::all_storages) {
+    const Dataset data = testing::dataset_of(samples, storage);
+    for (const double C : {1.0, 10.0, 100.0}) {
+      const Problem problem = testing::problem_of(data, {}, 1.0 / (4.0 * C));
+      const auto engine = make_cpu_engine(problem, 1);
+      const auto scores = make_weights_scores(problem, 1);
+      const auto solver = make_block_solver(problem, *engine, *scores, {}, 1);
+      const RunResult result = run(*solver, {.tolerance = 1e-3, .max_iterations = 10000}, Stopwatch(), {});
+      EXPECT_EQ(result.status, Status::converged) << "C = " << C;
+    }
+  }
+}
+
 TEST(BlockEquivalence, WeightsAndGramAgree) {
   const Samples samples = testing::random_samples(150, 12, 7, 2);
   const Dataset data = testing::dataset_of(samples, Storage::dense64);
