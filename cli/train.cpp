@@ -152,6 +152,8 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["lambda"] = model.lambda;
   document["C"] = run.result.C;
   document["solver"] = model.solver;
+  document["choice"] = run.result.choice;
+  document["row_visits"] = run.result.row_visits;
   document["bias"] = model.bias;
   document["normalize"] = to_string(run.normalization.kind);
   document["precision"] = to_string(data.X.precision());
@@ -169,6 +171,8 @@ std::string to_text(const Run& run, const Dataset& data, const std::string& path
       "{} rows, {} features, {} classes; {}\n{} in {:.2f} s: {} (primal {:.6g}, dual {:.6g})\n", data.X.rows(),
       data.X.cols(), data.classes.size(), describe_loss(model.loss), status_sentence(model.status, model.iterations),
       run.train_seconds, certificate_sentence(model.certificate), model.certificate.primal, model.certificate.dual);
+  if (model.status == Status::stalled && model.precision == Precision::float32)
+    text += "float32 cannot come closer; --precision float64 can\n";
   if (!path.empty()) text += fmt::format("model written to {}\n", path);
   return text;
 }

@@ -7,18 +7,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 
 #include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "data/fingerprint.hpp"
-#include "engine/block_scores.hpp"
 #include "engine/row_lengths.hpp"
-#include "solve/batch.hpp"
-#include "solve/block.hpp"
 #include "solve/driver.hpp"
+#include "solve/method.hpp"
 #include "topwolf/version.hpp"
 
 namespace topwolf {
@@ -112,48 +109,6 @@ int threads_for(const Problem& problem, int asked) {
   return work < small ? 1 : resolve_threads(asked);
 }
 
-// The method as it was chosen: a solver and what it works on.
-struct Method {
-  std::unique_ptr<BlockScores> scores;
-  std::unique_ptr<Solver> solver;
-  std::string name;
-};
-
-// Gram mode pays n numbers per changed class and visit, and n^2 d / 2 products once; weights mode d numbers per class
-// and visit. Measured on two cores: a product runs at 60, a sum at 4 numbers per nanosecond; about 8 classes change.
-bool prefers_gram(const Problem& problem) {
-  if (problem.X.index() >= 2) return false;
-  const auto n = static_cast<double>(problem.n), m = static_cast<double>(problem.m), d = static_cast<double>(problem.d);
-  constexpr double visits_per_row = 20.0, product = 1.0 / 60.0, sum = 1.0 / 4.0, changed = 8.0;
-  constexpr double memory = 2e9;  // bytes for X X^T
-  if (n * n * 4.0 > memory) return false;
-  const double weights = visits_per_row * n * d * (m + 32.0) * product;
-  const double gram = 0.5 * n * n * d * product + visits_per_row * n * n * changed * sum;
-  return gram < weights;
-}
-
-Method make_method(const Problem& problem, const TrainOptions& options, Engine& engine, int threads) {
-  Method method;
-  if (options.solver == SolverName::automatic || options.solver == SolverName::block) {
-    const bool gram =
-        options.scores == ScoresName::gram || (options.scores == ScoresName::automatic && prefers_gram(problem));
-    method.scores = gram ? make_gram_scores(problem, threads) : make_weights_scores(problem, threads);
-    BlockOptions block;
-    block.seed = options.seed;
-    method.solver = make_block_solver(problem, engine, *method.scores, block, threads);
-    method.name = "block";
-    return method;
-  }
-  BatchOptions batch = options.solver == SolverName::stdfw ? stdfw_options
-                       : options.solver == SolverName::pg  ? pg_options
-                                                           : lsfw_options;
-  batch.keep_dual = options.keep_dual;
-  batch.threads = threads;
-  method.solver = make_batch_solver(problem, engine, batch);
-  method.name = to_string(options.solver);
-  return method;
-}
-
 StopRule stop_rule(const TrainOptions& options) {
   StopRule rule;
   rule.tolerance = options.tolerance;
@@ -238,6 +193,8 @@ TrainResult train(const Dataset& data, const TrainOptions& options, const Observ
   TrainResult out;
   out.seconds = clock.seconds();
   out.model = make_model(data, options, problem, method, result);
+  out.row_visits = method.solver->row_visits();
+  out.choice = method.choice;
   out.loss = problem.loss;
   out.C = 1.0 / (problem.lambda * problem.N);
   if (options.keep_dual) out.dual = to_sparse_rows(method.solver->dual());

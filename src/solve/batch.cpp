@@ -67,6 +67,7 @@ class BatchSolver final : public Solver {
 
   const std::vector<double>& weights() const override { return certified_W_; }
   const DualRows& dual() const override { return returns_zero_ ? zero_ : A_; }
+  std::int64_t row_visits() const override { return t_ * problem_.n; }
 
  private:
   bool holds_dual() const { return options_.keep_dual || problem_.loss.smoothing > 0.0; }

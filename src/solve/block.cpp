@@ -36,24 +36,15 @@ class BlockSolver final : public Solver {
       moved |= ascend({order_.data() + first, count});
     }
     // Nobody moved: those at rest may have to. Only when everybody was asked is there nowhere to go.
-    const bool asked_all = resting_ == 0;
+    bool stuck = !moved && resting_ == 0;
     if (!moved) std::fill(due_.begin(), due_.end(), 0);
+    if (epoch_ % refresh_epochs == 0 && !refresh()) stuck = true;
     const Certificate estimate{dual_ + gap_estimate(), dual_};
-    return {estimate, estimate.primal, estimate.dual, moved || !asked_all ? 1.0 : 0.0};
+    return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0};
   }
 
   Certificate certify() override {
-    std::vector<double> W;
-    engine_.weights_of(A_, W);
-    scores_.reset(W);
-    double c_alpha = 0.0, alpha_norm2 = 0.0;
-    for (std::int64_t i = 0; i < problem_.n; ++i) {
-      const SparseRow& alpha = A_[static_cast<std::size_t>(i)];
-      c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
-      alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
-    }
-    const double drift = sum_error(problem_, lengths2_);
-    dual_ = dual_value(problem_, norm2(W), drift, c_alpha, alpha_norm2);
+    std::vector<double> W = exact_weights();
     engine_.round_weights(W);
     const double primal = primal_value(problem_, norm2(W), engine_.loss_sum(W, &A_, &share_));
     std::fill(due_.begin(), due_.end(), 0);  // everybody is looked at again
@@ -66,8 +57,39 @@ class BlockSolver final : public Solver {
 
   const std::vector<double>& weights() const override { return best_W_; }
   const DualRows& dual() const override { return A_; }
+  std::int64_t row_visits() const override { return visits_; }
 
  private:
+  static constexpr std::int64_t refresh_epochs = 64;
+
+  // W(A) and D(A) from A alone, in double; the working scores are put right with them.
+  std::vector<double> exact_weights() {
+    std::vector<double> W;
+    engine_.weights_of(A_, W);
+    scores_.reset(W);
+    double c_alpha = 0.0, alpha_norm2 = 0.0;
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      const SparseRow& alpha = A_[static_cast<std::size_t>(i)];
+      c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
+      alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
+    }
+    dual_ = dual_value(problem_, norm2(W), sum_error(problem_, lengths2_), c_alpha, alpha_norm2);
+    return W;
+  }
+
+  // Takes the drift out of long runs. False if since the last time the dual has gained no more than the rounding of the
+  // working scores, and the gap has not fallen either.
+  bool refresh() {
+    exact_weights();
+    const double gap = gap_estimate();
+    const bool single = problem_.X.index() % 2 == 0;
+    const double rounding = single ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+    const bool gained = dual_ > refreshed_dual_ + rounding * std::abs(dual_) || gap < 0.9 * refreshed_gap_;
+    refreshed_dual_ = dual_;
+    refreshed_gap_ = gap;
+    return gained;
+  }
+
   static double norm2(const std::vector<double>& W) { return std::inner_product(W.begin(), W.end(), W.begin(), 0.0); }
 
   // The examples whose turn it is, in random order.
@@ -83,6 +105,7 @@ class BlockSolver final : public Solver {
       }
     }
     rng_.shuffle(order_);
+    visits_ += static_cast<std::int64_t>(order_.size());
     const double gap = gap_estimate();
     quiet_ = std::isfinite(gap) ? 0.05 * gap : 0.0;
   }
@@ -156,10 +179,11 @@ class BlockSolver final : public Solver {
   const std::int64_t block_rows_;
   const std::vector<double> lengths2_;  // ||x_i||^2
 
-  std::int64_t epoch_ = 0;
+  std::int64_t epoch_ = 0, visits_ = 0;
   DualRows A_;
-  double dual_ = 0.0;          // D(A)
-  std::vector<double> share_;  // of the gap, as last seen
+  double dual_ = 0.0;                                                                      // D(A)
+  double refreshed_dual_ = 0.0, refreshed_gap_ = std::numeric_limits<double>::infinity();  // at the last refresh
+  std::vector<double> share_;                                                              // of the gap, as last seen
   std::vector<std::int64_t> rest_, due_;
   std::int64_t resting_ = 0;
   double quiet_ = 0.0;  // a share below this is next to none

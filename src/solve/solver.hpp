@@ -25,6 +25,8 @@ class Solver {
   virtual const std::vector<double>& weights() const = 0;  // (m x D)
   // A whose dual value the certificate names; empty unless asked to keep it.
   virtual const DualRows& dual() const = 0;
+  // How many times an example has been visited.
+  virtual std::int64_t row_visits() const = 0;
 };
 
 }  // namespace topwolf

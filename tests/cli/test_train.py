@@ -95,9 +95,8 @@ def test_the_iteration_limit_exits_5_and_the_model_is_written(topwolf, train_svm
 
 
 def test_the_time_limit_exits_5_and_the_model_is_written(topwolf, train_svm):
-    result = topwolf.json(
-        "train", "--time-limit", "0.3", "--tolerance", "0", "--max-iterations", "1000000000", train_svm, code=5
-    )
+    endless = ["--solver", "lsfw", "--tolerance", "0", "--max-iterations", "1000000000"]
+    result = topwolf.json("train", "--time-limit", "0.3", *endless, train_svm, code=5)
     assert result["status"] == "time_limit" and 0.25 < result["train_seconds"] < 30
     assert (topwolf.folder / "train.svm.topwolf").exists()
 
@@ -310,3 +309,18 @@ def test_the_dual_is_never_below_that_of_nothing(topwolf, train_svm, solver):
     )
     assert result["dual"] >= 0 and result["relative_gap"] <= 1
     assert topwolf.json("verify", train_svm, "m", "--dual", "m.dual")["holds"] is True
+
+
+@pytest.mark.parametrize("scores", ["weights", "gram"])
+def test_the_choice_of_scores_is_named_and_changes_no_result(topwolf, train_svm, scores):
+    result = topwolf.json("train", "--scores", scores, "--precision", "float64", train_svm)
+    assert scores.split("s")[0] in result["choice"].lower() and "as asked" in result["choice"]
+    assert 120 <= result["row_visits"] <= 120 * result["iterations"]
+    other = topwolf.json("train", "--solver", "lsfw", "--precision", "float64", train_svm)
+    assert result["dual"] <= other["primal"] and other["dual"] <= result["primal"]
+    topwolf.refuses("train", "--scores", scores, "--solver", "pg", train_svm, code=2, saying="block")
+
+
+def test_more_than_float32_can_give_stalls_and_names_the_remedy(topwolf, train_svm):
+    done = topwolf("train", "-q", "-c", "100", "--tolerance", "1e-13", "--max-iterations", "3000", train_svm, code=5)
+    assert "stalled" in done.stdout and "--precision float64" in done.stdout

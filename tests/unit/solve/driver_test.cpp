@@ -21,6 +21,7 @@ class Halving final : public Solver {
   }
   const std::vector<double>& weights() const override { return none_; }
   const DualRows& dual() const override { return rows_; }
+  std::int64_t row_visits() const override { return 0; }
   int certified() const { return certified_; }
 
  private:
