@@ -17,8 +17,8 @@ struct TrainResult {
   double C = 0.0;
   double seconds = 0.0;  // from data ready through the final certificate
   std::int64_t row_visits = 0;
-  std::string choice;    // which solver and representation, and why: a sentence
-  SparseRows dual;       // A (n x m), with TrainOptions::keep_dual
+  std::string choice;  // which solver and representation, and why: a sentence
+  SparseRows dual;     // A (n x m), with TrainOptions::keep_dual
 };
 
 // Called after every iteration. Return false to stop: status interrupted.
