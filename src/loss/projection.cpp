@@ -17,10 +17,6 @@ namespace {
 using Ranked = RowScratch::Ranked;
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-bool larger(const Ranked& a, const Ranked& b) {
-  return a.key > b.key || (a.key == b.key && a.column < b.column);
-}
-
 double rho_at(const Loss& loss, std::int64_t rank) {
   return rank < loss.K() ? loss.rho[static_cast<std::size_t>(rank)] : 0.0;
 }
@@ -98,7 +94,7 @@ Threshold find_threshold(const Loss& loss, const std::vector<Ranked>& b, const s
 
 void finish(std::int64_t y, double beta_sum, SparseRow& alpha) {
   alpha.push_back({static_cast<std::int32_t>(y), beta_sum});
-  std::sort(alpha.begin(), alpha.end(), [](const Entry& p, const Entry& q) { return p.column < q.column; });
+  sort_by_class(alpha);
 }
 
 // The b_j that can matter, sorted. With L the K-th largest b, every pool has a level of at least L - rho_1, so that
@@ -202,7 +198,7 @@ class TopKLine {
     auto& ranked = scratch_.ranked;
     const Ranked label{key, static_cast<std::int32_t>(y_)};
     if (label_rank_ >= 0) ranked.erase(ranked.begin() + label_rank_);
-    const auto at = std::lower_bound(ranked.begin(), ranked.end(), label, larger);
+    const auto at = std::lower_bound(ranked.begin(), ranked.end(), label);
     label_rank_ = at - ranked.begin();
     ranked.insert(at, label);
   }

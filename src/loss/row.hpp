@@ -38,6 +38,8 @@ struct RowScratch {
   struct Ranked {
     double key;
     std::int32_t column;
+    // Largest key first; of equal keys the lower class.
+    bool operator<(const Ranked& other) const { return key > other.key || (key == other.key && column < other.column); }
   };
   std::vector<double> key, copy, a;
   std::vector<std::int32_t> picked;
@@ -75,6 +77,9 @@ void block_step(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, 
 template <class T>
 double gap_share(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, const SparseRow& alpha,
                  SparseRow& best, RowScratch& scratch);
+
+// Puts the entries of a row into the order of the classes.
+void sort_by_class(SparseRow& row);
 
 // <c, alpha> = -<delta, alpha>, D1.
 double dot_c(RowMargins delta, std::int64_t y, const SparseRow& alpha);

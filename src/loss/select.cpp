@@ -29,9 +29,7 @@ void collect_keys(const std::vector<double>& key, double threshold, double floor
     const std::int32_t j = picked[static_cast<std::size_t>(p)];
     if (key[static_cast<std::size_t>(j)] > floor) out.push_back({key[static_cast<std::size_t>(j)], j});
   }
-  std::sort(out.begin(), out.end(), [](const RowScratch::Ranked& a, const RowScratch::Ranked& b) {
-    return a.key > b.key || (a.key == b.key && a.column < b.column);
-  });
+  std::sort(out.begin(), out.end());
 }
 
 }  // namespace topwolf

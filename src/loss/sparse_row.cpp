@@ -1,8 +1,14 @@
 // Arithmetic of sparse rows over the classes.
 
+#include <algorithm>
+
 #include "loss/row.hpp"
 
 namespace topwolf {
+
+void sort_by_class(SparseRow& row) {
+  std::sort(row.begin(), row.end(), [](const Entry& a, const Entry& b) { return a.column < b.column; });
+}
 
 double dot_c(RowMargins delta, std::int64_t y, const SparseRow& alpha) {
   double sum = 0.0;

@@ -52,7 +52,7 @@ VertexValue vertex(const Loss& loss, RowMargins delta, const T* s, std::int64_t 
     return {0.0, 0.0};
   }
   u.push_back({static_cast<std::int32_t>(y), beta_sum});
-  std::sort(u.begin(), u.end(), [](const Entry& a, const Entry& b) { return a.column < b.column; });
+  sort_by_class(u);
   return value;
 }
 

@@ -151,8 +151,7 @@ class BatchSolver final : public Solver {
   // Certifies W, as a model would store it, and keeps it if it is the best so far.
   void offer(std::vector<double> W) {
     engine_.round_weights(W);
-    const double norm2 = std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
-    const double primal = primal_value(problem_, norm2, engine_.loss_sum(W));
+    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W));
     if (!certified_W_.empty() && !(primal < certified_primal_)) return;
     certified_primal_ = primal;
     certified_W_ = std::move(W);
@@ -162,14 +161,7 @@ class BatchSolver final : public Solver {
   double dual_of_held() {
     std::vector<double> W;
     engine_.weights_of(A_, W);
-    double c_alpha = 0.0, alpha_norm2 = 0.0;
-    for (std::int64_t i = 0; i < problem_.n; ++i) {
-      const SparseRow& alpha = A_[static_cast<std::size_t>(i)];
-      c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
-      alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
-    }
-    const double norm2 = std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
-    return dual_value(problem_, norm2, sum_error_, c_alpha, alpha_norm2);
+    return dual_at(problem_, A_, W, sum_error_);
   }
 
   const Problem& problem_;

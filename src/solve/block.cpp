@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "core/rng.hpp"
 #include "engine/row_lengths.hpp"
@@ -46,7 +45,7 @@ class BlockSolver final : public Solver {
   Certificate certify() override {
     std::vector<double> W = exact_weights();
     engine_.round_weights(W);
-    const double primal = primal_value(problem_, norm2(W), engine_.loss_sum(W, &A_, &share_));
+    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W, &A_, &share_));
     std::fill(due_.begin(), due_.end(), 0);  // everybody is looked at again
     if (best_W_.empty() || primal < best_primal_) {
       best_primal_ = primal;
@@ -67,13 +66,7 @@ class BlockSolver final : public Solver {
     std::vector<double> W;
     engine_.weights_of(A_, W);
     scores_.reset(W);
-    double c_alpha = 0.0, alpha_norm2 = 0.0;
-    for (std::int64_t i = 0; i < problem_.n; ++i) {
-      const SparseRow& alpha = A_[static_cast<std::size_t>(i)];
-      c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
-      alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
-    }
-    dual_ = dual_value(problem_, norm2(W), sum_error(problem_, lengths2_), c_alpha, alpha_norm2);
+    dual_ = dual_at(problem_, A_, W, sum_error(problem_, lengths2_));
     return W;
   }
 
@@ -89,8 +82,6 @@ class BlockSolver final : public Solver {
     refreshed_gap_ = gap;
     return gained;
   }
-
-  static double norm2(const std::vector<double>& W) { return std::inner_product(W.begin(), W.end(), W.begin(), 0.0); }
 
   // The examples whose turn it is, in random order.
   void choose_rows() {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/problem.hpp"
+#include "engine/engine.hpp"
 
 namespace topwolf {
 
@@ -22,6 +22,11 @@ inline double dual_value(const Problem& problem, double W_norm2, double drift, d
   const double smoothing = problem.loss.smoothing;
   return -0.5 * problem.lambda * length * length + (c_alpha - 0.5 * smoothing * alpha_norm2) / problem.N;
 }
+
+// D(A) from A alone, given W = W(A) computed in double; `error` bounds its rounding (sum_error).
+double dual_at(const Problem& problem, const DualRows& A, const std::vector<double>& W, double error);
+
+double squared_norm(const std::vector<double>& W);
 
 // ||W(A)|| is at most this for any feasible A, because ||alpha|| <= 2 sum(rho).
 double length_bound(const Problem& problem, const std::vector<double>& lengths2);

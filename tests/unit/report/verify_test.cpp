@@ -197,6 +197,28 @@ TEST_F(ByHand, WhatDoesNotFitTogetherIsAnError) {
   EXPECT_THROW(verify(data, model, sparse_rows({{0.5, -0.5}})), Error);
 }
 
+// With C = 3e11 the optimum is 2.5e-13. A dual that leaves its set by less than 1e-9 then seems to reach 1.5e-10, which
+// would confirm any claim; what the infeasibility can have added must be taken off.
+TEST(Verify, AnInfeasibilityThatIsSmallButNotBesideTheOptimumConfirmsNothing) {
+  Dataset data;
+  data.X = dense({1.0, -1.0, 2.0}, 3);
+  data.y = {0, 1, 0};
+  data.classes.names = {"0", "1"};
+  Model model;
+  model.d = 1;
+  model.classes = data.classes;
+  model.lambda = 1e-12;
+  model.weight_sum = 3.0;
+  model.certified = true;
+  model.W = {1.0, -1.0};  // four times the optimum
+  model.certificate = {1e-12, 0.9995e-12};
+  const double e = 9e-10;
+  const Verification found = verify(data, model, sparse_rows({{0.0, -e}, {0.0, 0.0}, {0.0, 0.5 * e}}));
+  EXPECT_LT(found.infeasibility, verification_tolerance);
+  EXPECT_NEAR(found.primal, 1e-12, 1e-24);
+  EXPECT_FALSE(found.holds) << found.finding;
+}
+
 // A plain block-coordinate Frank-Wolfe on the golden problem, far too slow for anything but 18 rows.
 struct GoldenProblem {
   std::vector<Vector> X = golden().at("problem").at("X").get<std::vector<Vector>>();
