@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "core/fail.hpp"
-#include "data/buffer.hpp"
 #include "data/features.hpp"
 #include "data/npy.hpp"
 
@@ -157,6 +156,12 @@ FeatureStore read_features(const Archive& archive, const LoadOptions& options) {
 
 bool is_zip(std::string_view bytes) {
   return bytes.starts_with("PK\x03\x04"sv) || bytes.starts_with("PK\x05\x06"sv);
+}
+
+std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member) {
+  const Archive archive(path);
+  if (!archive.has(member)) return std::nullopt;
+  return archive.read(member);
 }
 
 RawDataset read_npz(const LoadOptions& options) {

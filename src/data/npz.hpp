@@ -2,14 +2,19 @@
 // y beside it. Refuses other sparse formats and archives that are not whole.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "data/buffer.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {
 
 bool is_zip(std::string_view bytes);
+
+// One array as the .npy bytes it is stored as; none if the archive has no such member.
+std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member);
 
 // Labels only where the archive has them and labels_path does not replace them.
 RawDataset read_npz(const LoadOptions& options);
