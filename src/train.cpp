@@ -16,6 +16,7 @@
 #include "engine/row_lengths.hpp"
 #include "solve/driver.hpp"
 #include "solve/method.hpp"
+#include "solve/objective.hpp"
 #include "topwolf/version.hpp"
 
 namespace topwolf {
@@ -177,6 +178,18 @@ std::string conditioning_warning(const Dataset& data, const TrainOptions& option
       "(--normalize unit) or a "
       "smaller C help",
       C * mean, slow);
+}
+
+double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
+  check(options);
+  check_data(data);
+  const Problem problem = make_problem(data, options);
+  if (static_cast<std::int64_t>(W.size()) != problem.m * problem.D()) {
+    fail(ErrorKind::data, "there are {} weights, but {} classes x {} features are needed", W.size(), problem.m,
+         problem.D());
+  }
+  const auto engine = make_cpu_engine(problem, threads_for(problem, options.threads));
+  return primal_value(problem, squared_norm(W), engine->loss_sum(W));
 }
 
 TrainResult train(const Dataset& data, const TrainOptions& options, const Observer& observer) {

@@ -54,6 +54,7 @@ struct LoadOptions {
   std::string usual_label_column;    // CSV: the same, but only where the file has a label column at all
   std::optional<int> index_base;     // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
   std::optional<std::int64_t> cols;  // the model's d, when predicting: sparse indices beyond it are dropped
+  bool keep_beyond_cols = false;     // auditing: they are kept, and the rows are wider than the model
   bool labels_optional = false;      // predicting: rows without a label are welcome
   Precision precision = Precision::float32;
   int threads = 0;  // 0: all cores

@@ -1,6 +1,7 @@
 // The whole public API.
 #pragma once
 
+#include "topwolf/audit.hpp"
 #include "topwolf/dataset.hpp"
 #include "topwolf/error.hpp"
 #include "topwolf/evaluate.hpp"

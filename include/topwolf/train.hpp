@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "topwolf/dataset.hpp"
 #include "topwolf/model.hpp"
@@ -25,6 +26,9 @@ struct TrainResult {
 using Observer = std::function<bool(const IterationRecord&)>;
 
 TrainResult train(const Dataset& data, const TrainOptions& options = {}, const Observer& observer = {});
+
+// P(W) in double (docs/maths.md, P1), at weights (m x D) from anywhere; the loss, lambda and the bias are the options'.
+double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);
 
 // A sentence when C ||x||^2 is so large that convergence will be slow, naming the remedy; else empty.
 std::string conditioning_warning(const Dataset& data, const TrainOptions& options);

@@ -89,13 +89,20 @@ void check_labels(RawDataset& raw, const LoadOptions& options) {
        options.labels_path.empty() ? raw.source : options.labels_path, missing - raw.label.begin() + 1);
 }
 
+// As many as the model has, or more where sparse rows may keep theirs.
+std::int64_t columns_for(const LoadOptions& options, const FeatureStore& X) {
+  const bool sparse = X.index() >= 2;
+  const std::int64_t own = std::visit([](const auto& store) { return store.cols; }, X);
+  return sparse && options.keep_beyond_cols ? std::max(own, *options.cols) : *options.cols;
+}
+
 RawDataset load(const LoadOptions& options, LoadReport& report) {
   if (options.path == "-" && options.labels_path == "-") {
     fail(ErrorKind::option, "standard input cannot hold both the data and the labels");
   }
   RawDataset raw = read_any(options);
   convert_precision(raw.X, options.precision, raw.source);
-  if (options.cols) report.dropped_values = fit_columns(raw.X, *options.cols, raw.source);
+  if (options.cols) report.dropped_values = fit_columns(raw.X, columns_for(options, raw.X), raw.source);
   make_dense_if_full(raw.X);
   if (!options.labels_path.empty()) replace_labels(raw, options.labels_path);
   check_labels(raw, options);
