@@ -28,13 +28,18 @@ LoadOptions load_options(const Arguments& arguments, const std::string& path) {
   return options;
 }
 
-RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,
-                          Warnings& warnings) {
+LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Model& model) {
   LoadOptions options = load_options(arguments, path);
   if (!options.index_base) options.index_base = model.index_base;
   options.usual_label_column = model.label_column;
   if (!arguments.has("precision")) options.precision = model.precision;
   options.cols = model.d;
+  return options;
+}
+
+RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,
+                          Warnings& warnings) {
+  LoadOptions options = load_options_for(arguments, path, model);
   options.labels_optional = labels_optional;
   LoadReport report;
   RawDataset raw = load_raw(options, &report);

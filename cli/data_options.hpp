@@ -15,6 +15,9 @@ int threads_of(const Arguments& arguments);
 
 LoadOptions load_options(const Arguments& arguments, const std::string& path);
 
+// The same for rows that meet a model: its index base, label column and precision unless told otherwise, its width.
+LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Model& model);
+
 // Rows as the model wants them: its index base and precision unless told otherwise, its width, its normalisation.
 // Sparse indices beyond its width are dropped with one warning; a dense row of another width is an Error{data}.
 RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,

@@ -1,11 +1,10 @@
 // topwolf demo: two losses on generated data, side by side. What it shows is what train and evaluate would show.
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "commands.hpp"
 #include "data_options.hpp"
 #include "demo_data.hpp"
+#include "problem_options.hpp"
 #include "report/progress.hpp"
 #include "signals.hpp"
 #include "summary.hpp"
@@ -47,8 +46,7 @@ std::string errors_row(std::string_view name, const Model& model, const Dataset&
 int run_demo(const Arguments& arguments) {
   const std::string path = arguments.has("output") ? arguments.text("output") : "demo.topwolf";
   check_output(path, {});
-  const auto seed =
-      static_cast<std::uint64_t>(arguments.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(0));
+  const std::uint64_t seed = seed_of(arguments);
   const DemoData data = generate_demo_data(seed);
   print(
       fmt::format("generated (seed {}): {} classes in {} groups of {} look-alikes, {} features, {} + {} rows a class\n",

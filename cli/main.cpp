@@ -51,6 +51,8 @@ int run_command(Command command, const std::vector<std::string>& words) {
       return run_convert(arguments);
     case Command::verify:
       return run_verify(arguments);
+    case Command::audit:
+      return run_audit(arguments);
     case Command::demo:
       break;
   }

@@ -17,8 +17,9 @@ constexpr unsigned evaluate = bit(Command::evaluate);
 constexpr unsigned inspect = bit(Command::inspect);
 constexpr unsigned convert = bit(Command::convert);
 constexpr unsigned verify = bit(Command::verify);
+constexpr unsigned audit = bit(Command::audit);
 constexpr unsigned demo = bit(Command::demo);
-constexpr unsigned reading = train | predict | evaluate | inspect | convert | verify;
+constexpr unsigned reading = train | predict | evaluate | inspect | convert | verify | audit;
 
 constexpr std::array command_rows{
     CommandRow{
@@ -48,6 +49,17 @@ constexpr std::array command_rows{
                "Recomputes the primal, the feasibility of the dual, the dual and the gap by plain loops in double "
                "precision. The exit code is 0 only if the model's claim holds.",
                "topwolf verify train.svm model.topwolf --dual model.dual"},
+    CommandRow{
+        Command::audit, "audit", "DATA MODEL", "Certify how far from the optimum a model is, whoever trained it.",
+        "MODEL is a .topwolf model, a LIBLINEAR model, a .npy matrix of weights (a row per class; one column more than "
+        "features holds the intercepts), or a .npz with coef and, where there are such, intercept and classes, also "
+        "under scikit-learn's names with an underscore. Classes are matched by label, or come in the order of the "
+        "data's labels where MODEL names none; one row for two classes is taken as scikit-learn has it. Solves the "
+        "problem on DATA, and says by how many per cent the model's objective exceeds the optimum: at least and at "
+        "most. LIBLINEAR's objective is C N = 1/lambda times ours, and both are shown; what its -s 4 prints is minus "
+        "its "
+        "dual, a lower bound of the optimum.",
+        "topwolf audit train.svm train.svm.model -c 1"},
     CommandRow{Command::demo, "demo", "", "Train on generated data: no file, no network.",
                "Generates 200 classes in 40 groups of look-alikes, trains max-hinge and usunier with k = 20, and shows "
                "certificates and test errors.",
@@ -58,18 +70,30 @@ constexpr std::array option_rows{
     OptionRow{
         "loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier", "max-hinge", "Loss", train,
         "max-hinge, top-k, usunier, weighted-top-k or weighted-usunier; usunier:20 stands for usunier with -k 20."},
-    OptionRow{"", 'k', "K", "", "min(5, m-1)", "Loss", train, "The k of top-k and usunier, from 1 to m-1."},
-    OptionRow{"rho", 0, "R1,R2,...", "", "5,4,3,2,1 scaled", "Loss", train,
+    OptionRow{"loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier",
+              "the model's, else max-hinge", "Loss", audit,
+              "As for train. Where this or one of its parameters is given, nothing of the model's own loss is used."},
+    OptionRow{"", 'k', "K", "", "min(5, m-1)", "Loss", train | audit, "The k of top-k and usunier, from 1 to m-1."},
+    OptionRow{"rho", 0, "R1,R2,...", "", "5,4,3,2,1 scaled", "Loss", train | audit,
               "Weights over ranks of the weighted losses: at least 0, non-increasing, the first above 0. They are used "
               "as given; the default is cut to m-1 places and scaled to sum 1."},
-    OptionRow{"cost-matrix", 0, "FILE", "", "", "Loss", train,
+    OptionRow{"cost-matrix", 0, "FILE", "", "", "Loss", train | audit,
               "Margins, m x m with a zero diagonal, row = true class: numbers separated by blanks or commas, or .npy."},
-    OptionRow{"smoothing", 0, "S", "", "0", "Loss", train, "The Moreau parameter, at least 0; 0 is the loss itself."},
+    OptionRow{"smoothing", 0, "S", "", "0", "Loss", train | audit,
+              "The Moreau parameter, at least 0; 0 is the loss itself."},
     OptionRow{"C", 'c', "C", "", "1", "Problem", train, "Weight of the loss: lambda = 1 / (C N) for N rows; above 0."},
     OptionRow{"lambda", 0, "L", "", "1 / (C N)", "Problem", train,
               "Weight of the regulariser, above 0; instead of --C."},
+    OptionRow{"C", 'c', "C", "", "1", "Problem", audit,
+              "Weight of the loss: lambda = 1 / (C N) for N rows; above 0. LIBLINEAR's -c, scikit-learn's C."},
+    OptionRow{"lambda", 0, "L", "", "the model's, else 1 / (C N)", "Problem", audit,
+              "Weight of the regulariser, above 0; instead of --C."},
     OptionRow{"bias", 0, "B", "", "0", "Problem", train,
               "Value of an added constant feature, regularised as the others; 0 adds none, as in LIBLINEAR."},
+    OptionRow{
+        "bias", 0, "B", "", "the model's", "Problem", audit,
+        "Value of the constant feature, LIBLINEAR's -B, scikit-learn's intercept_scaling. A matrix with intercepts "
+        "has 1; with another value the intercepts stay what they are."},
     OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", train,
               "Scale rows to unit length or columns to maximum 1; kept in the model and applied again by predict."},
     OptionRow{
@@ -81,9 +105,11 @@ constexpr std::array option_rows{
               "should be faster."},
     OptionRow{"tolerance", 0, "T", "", "1e-3", "Solver", train,
               "Stop when gap <= T * primal; off by default where --absolute-gap is given."},
+    OptionRow{"tolerance", 0, "T", "", "1e-4", "Solver", audit,
+              "How tightly the optimum is bracketed: stop when gap <= T * primal."},
     OptionRow{"absolute-gap", 0, "G", "", "", "Solver", train, "Stop when gap <= G."},
     OptionRow{"max-iterations", 0, "N", "", "100000", "Solver", train, "Stop after N passes over the rows."},
-    OptionRow{"time-limit", 0, "SECONDS", "", "", "Solver", train, "Stop after this many seconds of training."},
+    OptionRow{"time-limit", 0, "SECONDS", "", "", "Solver", train | audit, "Stop after this many seconds of training."},
     OptionRow{"", 'k', "K", "", "1", "Prediction", predict, "How many classes to print, from 1 to m."},
     OptionRow{"scores", 0, "", "", "", "Prediction", predict, "Print the score after each label."},
     OptionRow{"to", 0, "topwolf|liblinear", "topwolf|liblinear", "by TO's name", "Conversion", convert,
@@ -99,7 +125,7 @@ constexpr std::array option_rows{
     OptionRow{"precision", 0, "float32|float64", "float32|float64", "float32", "Data", reading,
               "How features are stored; where there is a model, the default is the model's."},
     OptionRow{"threads", 0, "N", "", "0", "Data", reading | demo, "Threads to use; 0 is every core."},
-    OptionRow{"seed", 0, "N", "", "0", "Solver", train, "Seed of the solvers that draw random numbers."},
+    OptionRow{"seed", 0, "N", "", "0", "Solver", train | audit, "Seed of the solvers that draw random numbers."},
     OptionRow{"seed", 0, "N", "", "0", "Data", demo, "Seed of the generated data."},
     OptionRow{"dual", 0, "FILE", "", "", "Output", train,
               "Write the dual, with which 'topwolf verify' checks the model."},
@@ -107,9 +133,9 @@ constexpr std::array option_rows{
     OptionRow{"trace", 0, "FILE", "", "", "Output", train, "Write one JSON line an iteration."},
     OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict, "Where the predictions go."},
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
-    OptionRow{"json", 0, "", "", "", "Output", train | evaluate | inspect | verify,
+    OptionRow{"json", 0, "", "", "", "Output", train | evaluate | inspect | verify | audit,
               "Print exactly one JSON document on standard output."},
-    OptionRow{"quiet", 'q', "", "", "", "Output", train | demo,
+    OptionRow{"quiet", 'q', "", "", "", "Output", train | audit | demo,
               "No progress on standard error; warnings are still shown."},
     OptionRow{"help", 'h', "", "", "", "Output", reading | demo, "Print this help."},
 };
@@ -120,7 +146,7 @@ constexpr std::array exit_rows{
     ExitRow{2, "an option's syntax or value, or a conflict between options"},
     ExitRow{3, "bad data, options that do not fit the data, a corrupt model, or a certificate that does not hold"},
     ExitRow{4, "something cannot be read or written"},
-    ExitRow{5, "training stopped before the tolerance was reached; the model is written"},
+    ExitRow{5, "stopped before the tolerance was reached; train has written the model"},
     ExitRow{6, "out of memory"},
     ExitRow{130, "ended by SIGINT; training writes the best model so far"},
     ExitRow{141, "the reader of standard output went away"},

@@ -58,6 +58,18 @@ std::string certificate_sentence(const Certificate& certificate) {
   return fmt::format("at most {} above the optimum", rounded_up(gap));
 }
 
+std::string excess_sentence(double least, double most) {
+  if (!(least > 0.0) && std::isfinite(most))
+    return fmt::format("at most {} % above the optimum", rounded_up(100.0 * most));
+  if (!std::isfinite(most)) return "above the optimum by a share that has no bound yet";
+  // Two digits of the difference tell the two apart.
+  const double unit = std::pow(10.0, std::floor(std::log10(std::max(100.0 * (most - least), 1e-9))) - 1.0);
+  const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(unit) + 0.5)));
+  return fmt::format("at least {:.{}f} % and at most {:.{}f} % above the optimum",
+                     std::floor(100.0 * least / unit) * unit, decimals, std::ceil(100.0 * most / unit) * unit,
+                     decimals);
+}
+
 std::string status_sentence(Status status, std::int64_t iterations) {
   const std::string passes = fmt::format("{} {}", iterations, iterations == 1 ? "pass" : "passes");
   switch (status) {

@@ -23,6 +23,9 @@ std::string describe_loss(const LossSpec& loss);
 // "at most 0.09 % above the optimum", rounded upwards.
 std::string certificate_sentence(const Certificate& certificate);
 
+// "at least 1.31 % and at most 1.33 % above the optimum", for shares of the optimum, rounded outwards.
+std::string excess_sentence(double least, double most);
+
 // "converged after 214 passes".
 std::string status_sentence(Status status, std::int64_t iterations);
 

@@ -12,6 +12,7 @@
 #include "data/cost_matrix.hpp"
 #include "data_options.hpp"
 #include "model/dual_file.hpp"
+#include "problem_options.hpp"
 #include "report/progress.hpp"
 #include "signals.hpp"
 #include "summary.hpp"
@@ -23,29 +24,10 @@ namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
-LossSpec loss_of(const Arguments& arguments) {
-  LossSpec loss = arguments.has("loss") ? parse_loss(arguments.text("loss")) : LossSpec{};
-  if (const auto k = arguments.integer("k", 1, largest)) {
-    if (loss.k)
-      fail(ErrorKind::option, "k is given twice, by --loss {} and by -k; give it once", arguments.text("loss"));
-    loss.k = k;
-  }
-  loss.rho = arguments.reals("rho");
-  loss.smoothing = arguments.real("smoothing").value_or(0.0);
-  // What no number of classes would make right is refused before the data is read.
-  LossSpec wish = loss;
-  if (wish.k) wish.k = 1;
-  resolve_loss(wish, static_cast<std::int64_t>(wish.rho.size()) + 2);
-  return loss;
-}
-
 TrainOptions train_options(const Arguments& arguments) {
   TrainOptions options;
   options.loss = loss_of(arguments);
-  if (arguments.has("lambda") && arguments.has("C"))
-    fail(ErrorKind::option, "--lambda and --C say the same thing in two ways; give one of them");
-  options.C = arguments.real("C").value_or(options.C);
-  options.lambda = arguments.real("lambda");
+  set_regularisation(arguments, options);
   const std::string solver = arguments.choice("solver");
   for (const auto name :
        {SolverName::automatic, SolverName::block, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
@@ -59,7 +41,7 @@ TrainOptions train_options(const Arguments& arguments) {
   options.time_limit_s = arguments.real("time-limit");
   options.bias = arguments.real("bias").value_or(options.bias);
   options.threads = threads_of(arguments);
-  options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0, largest).value_or(0));
+  options.seed = seed_of(arguments);
   options.keep_dual = arguments.has("dual");
   check(options);
   return options;

@@ -57,7 +57,7 @@ std::vector<double> weights_for(const Model& model, std::int64_t d, double bias)
   return W;
 }
 
-// P / optimum - 1, if the optimum were at `optimum`.
+// G3. P / optimum - 1, if the optimum were at `optimum`.
 double excess(double primal, double optimum) {
   if (primal <= optimum) return 0.0;
   return optimum > 0.0 ? primal / optimum - 1.0 : std::numeric_limits<double>::infinity();

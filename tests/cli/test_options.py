@@ -13,7 +13,7 @@ def test_version_names_the_program(topwolf):
     assert topwolf("--version").stdout.startswith("topwolf ")
 
 
-@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert", "verify", "demo"])
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert", "verify", "audit", "demo"])
 def test_every_command_explains_itself(topwolf, command):
     assert command in topwolf("--help").stdout
     assert topwolf(command, "--help").stdout.startswith(f"usage: topwolf {command} [options]")
@@ -21,7 +21,7 @@ def test_every_command_explains_itself(topwolf, command):
 
 def test_an_unknown_command_names_the_nearest_and_all_there_are(topwolf):
     sentence = topwolf.refuses("trian", "x", code=2, saying="did you mean train?")
-    assert "predict, evaluate, inspect, convert, verify or demo" in sentence
+    assert "predict, evaluate, inspect, convert, verify, audit or demo" in sentence
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_rho_must_be_finite_non_negative_and_non_increasing(topwolf, rho, saying
     topwolf.refuses("train", "--loss", "weighted-usunier", "--rho", rho, "nowhere.svm", code=2, saying=saying)
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate", "convert", "verify"])
+@pytest.mark.parametrize("command", ["predict", "evaluate", "convert", "verify", "audit"])
 def test_missing_and_superfluous_files_exit_2(topwolf, command):
     topwolf.refuses(command, "one", code=2, saying="is missing")
     topwolf.refuses(command, "one", "two", "three", code=2, saying="'three' is one argument too many")

@@ -1,0 +1,175 @@
+// topwolf audit: a model and data to the library's audit, and its brackets to standard output. Exit code 0 only if the
+// optimum was bracketed to the tolerance.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "commands.hpp"
+#include "core/clock.hpp"
+#include "core/fail.hpp"
+#include "core/threads.hpp"
+#include "data/cost_matrix.hpp"
+#include "data_options.hpp"
+#include "model/coefficients.hpp"
+#include "problem_options.hpp"
+#include "report/progress.hpp"
+#include "signals.hpp"
+#include "summary.hpp"
+#include "terminal.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+bool names_a_loss(const Arguments& arguments) {
+  const auto names = {"loss", "k", "rho", "cost-matrix", "smoothing"};
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return arguments.has(name); });
+}
+
+// `own` but for what the arguments say. A loss is taken as a whole from one of the two.
+TrainOptions options_over(const Arguments& arguments, TrainOptions own) {
+  if (names_a_loss(arguments)) own.loss = loss_of(arguments);
+  set_regularisation(arguments, own);
+  own.bias = arguments.real("bias").value_or(own.bias);
+  if (const auto tolerance = arguments.real("tolerance")) own.tolerance = tolerance;
+  own.time_limit_s = arguments.real("time-limit");
+  own.threads = threads_of(arguments);
+  own.seed = seed_of(arguments);
+  check(own);
+  return own;
+}
+
+struct Audit {
+  Model model;
+  Dataset data;
+  TrainOptions options;
+  AuditResult result;
+  double load_seconds = 0.0;
+  Warnings warnings;
+};
+
+void load_matrix(const Arguments& arguments, Audit& audit) {
+  LoadOptions options = load_options(arguments, arguments.required_positional(0));
+  if (!arguments.has("precision")) options.precision = Precision::float64;
+  audit.data = make_dataset(load_raw(options));
+  audit.model = load_coefficients(arguments.required_positional(1), audit.data.X.cols(), audit.data.classes);
+}
+
+void load_own(const Arguments& arguments, Audit& audit) {
+  const std::string& path = arguments.required_positional(0);
+  audit.model = load_model(arguments.required_positional(1));
+  LoadOptions options = load_options_for(arguments, path, audit.model);
+  options.keep_beyond_cols = true;
+  RawDataset raw = load_raw(options);
+  apply_normalization(audit.model.normalization, raw.X);
+  audit.data = make_dataset(std::move(raw));
+  audit.data.normalization = audit.model.normalization;
+  if (audit.data.X.cols() > audit.model.d)
+    audit.warnings.add(
+        fmt::format("{}: the rows have {} features, the model {}; it is taken to give the others weight 0", path,
+                    audit.data.X.cols(), audit.model.d));
+}
+
+void load(const Arguments& arguments, Audit& audit) {
+  const Stopwatch clock;
+  if (is_coefficient_file(arguments.required_positional(1))) {
+    load_matrix(arguments, audit);
+  } else {
+    load_own(arguments, audit);
+  }
+  if (audit.model.m() > audit.data.classes.size())
+    audit.warnings.add(fmt::format("{} of the model's {} classes have no rows in the data; they stay classes",
+                                   audit.model.m() - audit.data.classes.size(), audit.model.m()));
+  audit.options = options_over(arguments, audit_options(audit.model));
+  if (arguments.has("cost-matrix"))
+    audit.options.loss.cost_matrix = load_cost_matrix(arguments.text("cost-matrix"), audit.model.m());
+  audit.load_seconds = clock.seconds();
+}
+
+void run_observed(const Arguments& arguments, Audit& audit) {
+  ProgressTable table(stderr, progress_style());
+  const bool quiet = arguments.has("quiet");
+  hold_signals();
+  audit.result = topwolf::audit(audit.data, audit.model, audit.options, [&](const IterationRecord& record) {
+    if (!quiet) table.observe(record);
+    return held_signal() == 0;
+  });
+  table.finish();
+  const std::string& trained_on = audit.model.data_hash;
+  if (!trained_on.empty() && trained_on != audit.result.training.model.data_hash)
+    audit.warnings.add("these are not the rows that the model was trained on: it is judged by another problem");
+}
+
+// What LIBLINEAR's objective is of ours.
+double liblinear_scale(const Audit& audit) {
+  return 1.0 / audit.result.training.model.lambda;
+}
+
+Json to_json(const Arguments& arguments, const Audit& audit) {
+  const auto& [primal, optimum, least, most, training] = audit.result;
+  const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  Json document;
+  document["status"] = topwolf::to_string(training.model.status);
+  document["objective"] = primal;
+  document["excess_at_least"] = finite(least);
+  document["excess_at_most"] = finite(most);
+  document["optimum_at_least"] = optimum.dual;
+  document["optimum_at_most"] = optimum.primal;
+  document["liblinear_scale"] = liblinear_scale(audit);
+  document["iterations"] = training.model.iterations;
+  document["load_seconds"] = audit.load_seconds;
+  document["train_seconds"] = training.seconds;
+  document["n"] = audit.data.X.rows();
+  document["d"] = audit.data.X.cols();
+  document["m"] = audit.model.m();
+  add_loss(document, training.model.loss);
+  document["lambda"] = training.model.lambda;
+  document["C"] = training.C;
+  document["bias"] = audit.options.bias;
+  document["normalize"] = to_string(audit.model.normalization.kind);
+  document["tolerance"] = *audit.options.tolerance;
+  document["precision"] = to_string(audit.data.X.precision());
+  document["threads"] = resolve_threads(audit.options.threads);
+  document["seed"] = audit.options.seed;
+  document["model"] = arguments.required_positional(1);
+  document["version"] = TOPWOLF_VERSION;
+  document["warnings"] = audit.warnings.sentences();
+  return document;
+}
+
+std::string to_text(const Audit& audit) {
+  const auto& [primal, optimum, least, most, training] = audit.result;
+  const Model& solved = training.model;
+  std::string text =
+      fmt::format("{} rows, {} features, {} classes; {}; C = {:.6g}, lambda = {:.6g}{}\n", audit.data.X.rows(),
+                  audit.data.X.cols(), audit.model.m(), describe_loss(solved.loss), training.C, solved.lambda,
+                  solved.bias != 0.0 ? fmt::format(", bias = {:g}", solved.bias) : "");
+  text += fmt::format("{} in {:.2f} s\n\n", status_sentence(solved.status, solved.iterations), training.seconds);
+  text += fmt::format("{:<20} {:>16} {:>20}\n", "", "objective", "LIBLINEAR's scale");
+  const auto row = [&](std::string_view name, double value) {
+    text += fmt::format("{:<20} {:>16.9g} {:>20.9g}\n", name, value, value * liblinear_scale(audit));
+  };
+  row("the model", primal);
+  row("the optimum at most", optimum.primal);
+  row("the optimum at least", optimum.dual);
+  text += fmt::format("\nthe model is {}\n", excess_sentence(least, most));
+  if (solved.status == Status::stalled && audit.data.X.precision() == Precision::float32)
+    text += "float32 cannot come closer; --precision float64 can\n";
+  return text;
+}
+
+}  // namespace
+
+int run_audit(const Arguments& arguments) {
+  options_over(arguments, {});  // what is wrong whatever the model says is refused before it is read
+  Audit audit;
+  load(arguments, audit);
+  run_observed(arguments, audit);
+  print(arguments.has("json") ? dump(to_json(arguments, audit)) : to_text(audit));
+  if (held_signal() != 0) return 128 + held_signal();
+  return audit.result.training.model.status == Status::converged ? 0 : 5;
+}
+
+}  // namespace topwolf::cli
