@@ -2,30 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/threads.hpp"
 #include "engine/row_lengths.hpp"
+#include "solve/certified_weights.hpp"
 #include "solve/objective.hpp"
+#include "solve/pieces.hpp"
 
 namespace topwolf {
 namespace {
 
-// Sums over a long vector in fixed pieces, so that the result does not depend on the number of threads.
-template <class Body>
-double sum_in_pieces(std::int64_t size, int threads, const Body& body) {
-  constexpr std::int64_t piece = 1 << 15;
-  std::vector<double> parts(static_cast<std::size_t>((size + piece - 1) / piece));
-  parallel_for(static_cast<std::int64_t>(parts.size()), threads, [&](std::int64_t p) {
-    parts[static_cast<std::size_t>(p)] = body(p * piece, std::min(size, (p + 1) * piece));
-  });
-  return std::accumulate(parts.begin(), parts.end(), 0.0);
-}
-
 class BatchSolver final : public Solver {
  public:
   BatchSolver(const Problem& problem, Engine& engine, const BatchOptions& options)
-      : problem_(problem), engine_(engine), options_(options) {
+      : problem_(problem), engine_(engine), options_(options), certified_(problem, engine) {
     W_.assign(static_cast<std::size_t>(problem.m * problem.D()), 0.0);
     best_W_ = W_;
     if (holds_dual()) {
@@ -54,18 +44,18 @@ class BatchSolver final : public Solver {
   }
 
   Certificate certify() override {
-    offer(best_W_);
-    offer(W_);
-    best_primal_ = certified_primal_;
+    certified_.offer(best_W_);
+    certified_.offer(W_);
+    best_primal_ = certified_.primal();
     const double dual_now = holds_dual() ? dual_of_held() : dual_value(problem_, W_norm2_, drift_, c_alpha_, 0.0);
     best_dual_ = std::max(best_dual_, dual_now);
-    if (!options_.keep_dual) return {certified_primal_, best_dual_};
+    if (!options_.keep_dual) return {certified_.primal(), best_dual_};
     // Whoever asked for A must be able to check the claim with it; where A is worse than 0, 0 is returned.
     returns_zero_ = !(dual_now > 0.0);
-    return {certified_primal_, std::max(0.0, dual_now)};
+    return {certified_.primal(), std::max(0.0, dual_now)};
   }
 
-  const std::vector<double>& weights() const override { return certified_W_; }
+  const std::vector<double>& weights() const override { return certified_.weights(); }
   const DualRows& dual() const override { return returns_zero_ ? zero_ : A_; }
   std::int64_t row_visits() const override { return t_ * problem_.n; }
 
@@ -148,15 +138,6 @@ class BatchSolver final : public Solver {
     });
   }
 
-  // Certifies W, as a model would store it, and keeps it if it is the best so far.
-  void offer(std::vector<double> W) {
-    engine_.round_weights(W);
-    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W));
-    if (!certified_W_.empty() && !(primal < certified_primal_)) return;
-    certified_primal_ = primal;
-    certified_W_ = std::move(W);
-  }
-
   // D(A) from A alone: W(A) anew.
   double dual_of_held() {
     std::vector<double> W;
@@ -181,8 +162,7 @@ class BatchSolver final : public Solver {
   std::vector<double> best_W_;
   double best_primal_ = 0.0;  // in the precision of the passes
   double best_dual_ = 0.0;    // D(0)
-  std::vector<double> certified_W_;
-  double certified_primal_ = 0.0;
+  CertifiedWeights certified_;
   DualRows zero_;
   bool returns_zero_ = false;
 };

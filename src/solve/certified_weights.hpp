@@ -1,0 +1,34 @@
+// The best weights that were certified: rounded as a model stores them, their primal in double (G1).
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "solve/objective.hpp"
+
+namespace topwolf {
+
+class CertifiedWeights {
+ public:
+  CertifiedWeights(const Problem& problem, Engine& engine) : problem_(problem), engine_(engine) {}
+
+  // Certifies W and keeps it if it is the best so far.
+  void offer(std::vector<double> W) {
+    engine_.round_weights(W);
+    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W));
+    if (!W_.empty() && !(primal < primal_)) return;
+    primal_ = primal;
+    W_ = std::move(W);
+  }
+
+  const std::vector<double>& weights() const { return W_; }  // empty until something was offered
+  double primal() const { return primal_; }
+
+ private:
+  const Problem& problem_;
+  Engine& engine_;
+  std::vector<double> W_;
+  double primal_ = 0.0;
+};
+
+}  // namespace topwolf
