@@ -20,7 +20,7 @@ struct ThreadSpace {
   std::vector<R> S;  // (panel x m)
   std::vector<R> scratch;
   RowScratch row;
-  SparseRow u, step;
+  SparseRow u, v, step;
 };
 
 // T: type of the features, and of the scores in a pass.
@@ -46,6 +46,26 @@ class CpuEngine final : public Engine {
     });
     PassSums total;
     for (const PassSums& part : sums) add(part, total);
+    return total;
+  }
+
+  AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, DualRows& A_next,
+                    std::vector<double>& W_next) override {
+    SingleThreadedBlas blas;
+    scorer_.set_weights(W.data(), threads_);
+    std::vector<AscentSums> sums(static_cast<std::size_t>(panels_));
+    accumulate_chunks(W_next, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
+      auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
+      const auto [begin, end] = score_panel(scorer_, panel, mine);
+      for (std::int64_t i = begin; i < end; ++i) {
+        SparseRow& next = A_next[static_cast<std::size_t>(i)];
+        ascend_row(i, mine.S.data() + (i - begin) * problem_.m, V, q, next, mine,
+                   sums[static_cast<std::size_t>(panel)]);
+        append(i, next, entries);
+      }
+    });
+    AscentSums total;
+    for (const AscentSums& part : sums) add(part, total);
     return total;
   }
 
@@ -151,6 +171,13 @@ class CpuEngine final : public Engine {
     total.distance2 += part.distance2;
   }
 
+  static void add(const AscentSums& part, AscentSums& total) {
+    total.phi += part.phi;
+    total.c_alpha += part.c_alpha;
+    total.alpha_norm2 += part.alpha_norm2;
+    total.distance2 += part.distance2;
+  }
+
   PassSums pass_panel(std::int64_t panel, Direction direction, const DualRows* A, DualRows* U,
                       std::vector<RowEntry>& entries) {
     auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
@@ -190,6 +217,23 @@ class CpuEngine final : public Engine {
     sums.c_u += omega * dot_c(delta, y, mine.u);
     sums.c_alpha += omega * dot_c(delta, y, alpha);
     sums.alpha_norm2 += omega * squared_norm(alpha);
+  }
+
+  // A1: v, the loss at its scores s, and next = Proj_Q(v + (c - s - smoothing v) / (q + smoothing)).
+  void ascend_row(std::int64_t i, const T* s, const Extrapolation& V, double q, SparseRow& next, ThreadSpace<T>& mine,
+                  AscentSums& sums) const {
+    const auto at = static_cast<std::size_t>(i);
+    const Loss& loss = problem_.loss;
+    const RowMargins delta = problem_.margins(i);
+    const std::int64_t y = problem_.label(i);
+    const double omega = problem_.weight(i);
+    sums.phi += omega * row_loss(i, s, mine);
+    mix(1.0 + V.mu, V.A[at], -V.mu, V.A_old[at], mine.v);
+    block_step(loss, delta, s, problem_.m, y, q, mine.v, next, mine.row);
+    sums.c_alpha += omega * dot_c(delta, y, next);
+    sums.alpha_norm2 += omega * squared_norm(next);
+    mix(1.0, next, -1.0, mine.v, mine.step);
+    sums.distance2 += omega * squared_norm(mine.step);
   }
 
   const Problem problem_;

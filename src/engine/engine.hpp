@@ -28,6 +28,21 @@ struct PassSums {
   double distance2 = 0.0;    // ||u - alpha||^2
 };
 
+// Where an accelerated step starts: V = A + mu (A - A_old), which need not be feasible (docs/maths.md, A1).
+struct Extrapolation {
+  const DualRows& A;
+  const DualRows& A_old;
+  double mu;
+};
+
+// Sums over the examples, weighted by omega; alpha is a row of A_next.
+struct AscentSums {
+  double phi = 0.0;          // loss, or envelope, at the scores of V
+  double c_alpha = 0.0;      // <c, alpha>
+  double alpha_norm2 = 0.0;  // ||alpha||^2
+  double distance2 = 0.0;    // ||alpha - v||^2
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -36,6 +51,11 @@ class Engine {
   // given, receives the directions.
   virtual PassSums pass(const std::vector<double>& W, Direction direction, const DualRows* A, DualRows* U,
                         std::vector<double>& W_U) = 0;
+
+  // A1. One projected gradient step of length 1 / (q + smoothing) from V, at W = W(V) (m x D): A_next, W(A_next) into
+  // W_next (m x D), sums.
+  virtual AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, DualRows& A_next,
+                            std::vector<double>& W_next) = 0;
 
   // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double; with A also each example's share of the
   // gap (G2) into `shares`.

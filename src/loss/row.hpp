@@ -68,6 +68,8 @@ double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, 
 
 // L6. The exact block step: the alpha that maximises the dual over one example, all others fixed, given its scores s,
 // its alpha so far and q = omega ||x||^2 / (lambda N). Where the dual is linear (q = smoothing = 0) that is a vertex.
+// With a larger q it is a projected gradient step of length 1 / (q + smoothing), from an alpha that need not lie in Q
+// (A1).
 template <class T>
 void block_step(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, double q,
                 const SparseRow& alpha, SparseRow& next, RowScratch& scratch);

@@ -80,6 +80,44 @@ TEST_P(EngineContract, PassGivesTheLossAndTheWeightsOfItsDirections) {
   expect_near(W_again, W_U, 1e-13);
 }
 
+// From V = 1.4 A (A_old = 0), which is not feasible, for every number of threads.
+TEST_P(EngineContract, AscendGivesTheProjectedStepAndItsSums) {
+  const double q = 3.0, mu = 0.4, smoothing = problem_.loss.smoothing;
+  DualRows A(static_cast<std::size_t>(problem_.n)), A_old(A), A_next(A);
+  Vector W_next, first;
+  make_cpu_engine(problem_, 1)->pass(W_, Direction::vertex, &A_old, &A, W_next);
+  for (const int threads : {1, 2, 5}) {
+    const AscentSums sums = make_cpu_engine(problem_, threads)->ascend(W_, {A, A_old, mu}, q, A_next, W_next);
+    AscentSums expected;
+    RowScratch scratch;
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const Vector s = plain().scores(W_, i), delta = plain().margins(i), v0 = plain::dense(A[at], problem_.m);
+      Vector v(v0), a(v0);
+      for (std::size_t j = 0; j < v.size(); ++j) {
+        v[j] = (1.0 + mu) * v0[j];
+        a[j] = v[j] + (-delta[j] - s[j] - smoothing * v[j]) / (q + smoothing);
+      }
+      SparseRow row;
+      project(problem_.loss, a.data(), problem_.m, problem_.label(i), row, scratch);
+      const Vector next = plain::dense(A_next[at], problem_.m);
+      expect_near(next, plain::dense(row, problem_.m), single() ? 1e-5 : 1e-12);
+      for (std::size_t j = 0; j < v.size(); ++j) {
+        expected.c_alpha -= samples_.weight(i) * delta[j] * next[j];
+        expected.alpha_norm2 += samples_.weight(i) * next[j] * next[j];
+        expected.distance2 += samples_.weight(i) * (next[j] - v[j]) * (next[j] - v[j]);
+      }
+    }
+    EXPECT_NEAR(sums.phi, plain().loss_sum(W_), (single() ? 1e-5 : 1e-12) * sums.phi);
+    EXPECT_NEAR(sums.c_alpha, expected.c_alpha, 1e-12 * expected.c_alpha);
+    EXPECT_NEAR(sums.alpha_norm2, expected.alpha_norm2, 1e-12 * expected.alpha_norm2);
+    EXPECT_NEAR(sums.distance2, expected.distance2, 1e-12 * expected.distance2);
+    expect_near(W_next, plain().weights_of(A_next), 1e-12);
+    if (threads == 1) first = W_next;
+    EXPECT_EQ(W_next, first);
+  }
+}
+
 TEST_P(EngineContract, TheNumberOfThreadsChangesNoBit) {
   DualRows A(static_cast<std::size_t>(problem_.n)), U(A);
   Vector first;
