@@ -30,7 +30,7 @@ TrainOptions train_options(const Arguments& arguments) {
   set_regularisation(arguments, options);
   const std::string solver = arguments.choice("solver");
   for (const auto name :
-       {SolverName::automatic, SolverName::block, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
+       {SolverName::automatic, SolverName::block, SolverName::apg, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
     if (topwolf::to_string(name) == solver) options.solver = name;
   const std::string scores = arguments.choice("scores");
   for (const auto name : {ScoresName::automatic, ScoresName::weights, ScoresName::gram})

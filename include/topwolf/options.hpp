@@ -9,9 +9,9 @@
 
 namespace topwolf {
 
-enum class SolverName { automatic, block, lsfw, stdfw, pg };
+enum class SolverName { automatic, block, apg, lsfw, stdfw, pg };
 
-std::string_view to_string(SolverName name);  // "auto", "block", "lsfw", "stdfw", "pg"
+std::string_view to_string(SolverName name);  // "auto", "block", "apg", "lsfw", "stdfw", "pg"
 
 // How the block solver holds the scores.
 enum class ScoresName { automatic, weights, gram };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "solve/apg.hpp"
 #include "solve/batch.hpp"
 #include "solve/block.hpp"
 
@@ -61,14 +62,18 @@ Method make_method(const Problem& problem, const TrainOptions& options, Engine& 
     method.choice = fmt::format("block ascent with scores from the {}: {}", gram ? "Gram matrix" : "weights", why);
     return method;
   }
+  method.name = to_string(options.solver);
+  method.choice = fmt::format("{}: as asked", method.name);
+  if (options.solver == SolverName::apg) {
+    method.solver = make_apg_solver(problem, engine, threads);
+    return method;
+  }
   BatchOptions batch = options.solver == SolverName::stdfw ? stdfw_options
                        : options.solver == SolverName::pg  ? pg_options
                                                            : lsfw_options;
   batch.keep_dual = options.keep_dual;
   batch.threads = threads;
   method.solver = make_batch_solver(problem, engine, batch);
-  method.name = to_string(options.solver);
-  method.choice = fmt::format("{}: as asked", method.name);
   return method;
 }
 

@@ -25,7 +25,7 @@ void check_not_negative(const char* name, double value) {
 }  // namespace
 
 std::string_view to_string(SolverName name) {
-  constexpr std::array<std::string_view, 5> names{"auto", "block", "lsfw", "stdfw", "pg"};
+  constexpr std::array<std::string_view, 6> names{"auto", "block", "apg", "lsfw", "stdfw", "pg"};
   return names[static_cast<std::size_t>(name)];
 }
 
