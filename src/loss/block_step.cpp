@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loss/row.hpp"
+#include "loss/select.hpp"
 
 namespace topwolf {
 
@@ -14,20 +15,35 @@ void block_step(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, 
     vertex(loss, delta, s, m, y, next, scratch);
     return;
   }
-  auto& a = scratch.a;
-  a.resize(static_cast<std::size_t>(m));
-  for (std::int64_t j = 0; j < m; ++j) {
-    a[static_cast<std::size_t>(j)] = (-margin(delta, j, y) - static_cast<double>(s[j])) / h;
+  double alpha_y = 0.0;
+  for (const auto& [j, value] : alpha) {
+    if (j == y) alpha_y = value;
   }
-  for (const auto& [j, value] : alpha) a[static_cast<std::size_t>(j)] += q * value / h;
-  project(loss, a.data(), m, y, next, scratch);
+  margin_keys(delta, s, m, q * alpha_y - static_cast<double>(s[y]), 1.0 / h, scratch.key);
+  for (const auto& [j, value] : alpha) scratch.key[static_cast<std::size_t>(j)] -= q * value / h;
+  project_keys(loss, y, &alpha, next, scratch);
 }
+
+namespace {
+
+// The loss itself; the maximum alone where only that counts.
+template <class T>
+double loss_value(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& best,
+                  RowScratch& scratch) {
+  if (loss.smoothing > 0.0) return envelope(loss, delta, s, m, y, best, scratch);
+  if (loss.K() > 1) return vertex(loss, delta, s, m, y, best, scratch).phi;
+  const double s_y = static_cast<double>(s[y]);
+  margin_keys(delta, s, m, -s_y, 1.0, scratch.key);
+  scratch.key[static_cast<std::size_t>(y)] = 0.0;
+  return loss.rho.front() * std::max(0.0, bound_keys(scratch.key, 1, scratch.copy).largest);
+}
+
+}  // namespace
 
 template <class T>
 double gap_share(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, const SparseRow& alpha,
                  SparseRow& best, RowScratch& scratch) {
-  double share = loss.smoothing > 0.0 ? envelope(loss, delta, s, m, y, best, scratch)
-                                      : vertex(loss, delta, s, m, y, best, scratch).phi;
+  double share = loss_value(loss, delta, s, m, y, best, scratch);
   const double s_y = static_cast<double>(s[y]);
   for (const auto& [j, value] : alpha) share += value * (margin(delta, j, y) + (static_cast<double>(s[j]) - s_y));
   return std::max(0.0, share + 0.5 * loss.smoothing * squared_norm(alpha));

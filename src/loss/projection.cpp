@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/kernels.hpp"
 #include "loss/row.hpp"
 #include "loss/select.hpp"
 
@@ -97,28 +98,54 @@ void finish(std::int64_t y, double beta_sum, SparseRow& alpha) {
   sort_by_class(alpha);
 }
 
-// The b_j that can matter, sorted. With L the K-th largest b, every pool has a level of at least L - rho_1, so that
-// smaller entries stay by themselves and get beta = 0.
-void collect_candidates(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, bool positive,
-                        RowScratch& scratch) {
-  auto& b = scratch.key;
-  b.resize(static_cast<std::size_t>(m));
-  for (std::int64_t j = 0; j < m; ++j) b[static_cast<std::size_t>(j)] = a[y] - a[j];
-  b[static_cast<std::size_t>(y)] = minus_infinity;
-  const KeyBounds bounds = bound_keys(b, loss.K(), scratch.copy);
-  double threshold = bounds.kth - loss.rho.front();
-  // Usunier: theta is at least what the largest entry alone would give, and entries below theta get 0.
-  if (positive) threshold = std::max(threshold, std::min(0.5 * bounds.largest, loss.rho.front()));
-  collect_keys(b, threshold, positive ? 0.0 : minus_infinity, scratch.picked, scratch.ranked);
+// A first guess at the entries that matter: about the K largest, and those that mattered before.
+void guess_candidates(const Loss& loss, const SparseRow* before, std::int64_t y, double floor, RowScratch& scratch) {
+  const auto& b = scratch.key;
+  auto& ranked = scratch.ranked;
+  const double kth = bound_keys(b, loss.K(), scratch.copy).kth;
+  collect_keys(b, kth, floor, scratch.picked, ranked);
+  if (!before) return;
+  const std::size_t largest = ranked.size();
+  for (const Entry& entry : *before) {
+    const double key = b[static_cast<std::size_t>(entry.column)];
+    if (entry.column != y && key > floor && key < kth) ranked.push_back({key, entry.column});
+  }
+  if (ranked.size() > largest) std::sort(ranked.begin() + static_cast<std::ptrdiff_t>(largest), ranked.end());
 }
 
-void project_usunier(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha,
-                     RowScratch& scratch) {
-  collect_candidates(loss, a, m, y, true, scratch);
+// Entries of at most `level` get beta = 0 whether they are in the list or not. If all others are in it, the guess was
+// right; if not, they are now.
+bool extend_candidates(double level, std::int64_t y, double floor, RowScratch& scratch) {
+  const auto& b = scratch.key;
+  if (scratch.picked.size() < b.size()) scratch.picked.resize(b.size());
+  const std::int64_t wanted =
+      kernels().pick(b.data(), static_cast<std::int64_t>(b.size()), std::max(level, floor), scratch.picked.data());
+  std::int64_t listed = 0;
+  for (const auto& [key, j] : scratch.ranked) listed += (j != y && key >= std::max(level, floor)) ? 1 : 0;
+  if (wanted <= listed) return false;
+  collect_keys(b, level, floor, scratch.picked, scratch.ranked);
+  return true;
+}
+
+// Entries of at most this get beta = 0: where all blocks with weight are saturated nothing below them moves.
+double lowest_level(const Loss& loss, const std::vector<PooledBlock>& blocks, const Threshold& at) {
+  const auto weighted = std::partition_point(blocks.begin(), blocks.end(),
+                                             [&](const PooledBlock& block) { return block.begin < loss.K(); });
+  const auto last = static_cast<std::size_t>(weighted - blocks.begin()) - 1;
+  return last < at.saturated ? level(blocks[last], 1.0) : at.theta;
+}
+
+void project_usunier(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+  constexpr double floor = 0.0;  // theta is at least 0
+  guess_candidates(loss, before, y, floor, scratch);
   const auto& b = scratch.ranked;
   if (b.empty()) return;
-  pool_adjacent_violators(loss, 1.0, b, scratch.blocks);
-  const auto [theta, saturated] = find_threshold(loss, b, scratch.blocks);
+  Threshold at{};
+  do {
+    pool_adjacent_violators(loss, 1.0, b, scratch.blocks);
+    at = find_threshold(loss, b, scratch.blocks);
+  } while (extend_candidates(lowest_level(loss, scratch.blocks, at), y, floor, scratch));
+  const auto [theta, saturated] = at;
 
   double beta_sum = 0.0;
   for (std::size_t i = 0; i < scratch.blocks.size(); ++i) {
@@ -164,6 +191,13 @@ class TopKLine {
       result.slope += weight * (own_rate - rate(block));
     }
     return result;
+  }
+
+  // Entries of at most this get beta = 0 at this zeta, wherever else they may be.
+  double lowest_level(double zeta) const {
+    if (static_cast<std::int64_t>(scratch_.ranked.size()) < loss_.K()) return minus_infinity;
+    const PooledBlock& last = block_of(loss_.K() - 1);
+    return level(last, zeta);
   }
 
   void write(double zeta, SparseRow& alpha) const {
@@ -229,34 +263,54 @@ double find_zeta(TopKLine& line) {
   return zeta;
 }
 
-void project_top_k(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha,
-                   RowScratch& scratch) {
-  collect_candidates(loss, a, m, y, false, scratch);
-  TopKLine line(loss, y, scratch);
-  if (line.at(0.0).value >= 0.0) return;  // zeta = 0: alpha = 0
-  const double zeta = find_zeta(line);
-  line.write(zeta, alpha);
+void project_top_k(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+  guess_candidates(loss, before, y, minus_infinity, scratch);
+  while (true) {
+    TopKLine line(loss, y, scratch);
+    const double zeta = line.at(0.0).value >= 0.0 ? 0.0 : find_zeta(line);
+    if (extend_candidates(line.lowest_level(zeta), y, minus_infinity, scratch)) continue;
+    if (zeta > 0.0) line.write(zeta, alpha);
+    return;
+  }
 }
 
 }  // namespace
 
-void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+void project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
   alpha.clear();
+  scratch.key[static_cast<std::size_t>(y)] = minus_infinity;
   if (loss.family == Family::usunier) {
-    project_usunier(loss, a, m, y, alpha, scratch);
+    project_usunier(loss, before, y, alpha, scratch);
   } else {
-    project_top_k(loss, a, m, y, alpha, scratch);
+    project_top_k(loss, before, y, alpha, scratch);
   }
+}
+
+void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+  scratch.key.resize(static_cast<std::size_t>(m));
+  for (std::int64_t j = 0; j < m; ++j) scratch.key[static_cast<std::size_t>(j)] = a[y] - a[j];
+  project_keys(loss, y, nullptr, alpha, scratch);
+}
+
+void project_within(const Loss& loss, const SparseRow& a, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+  auto& values = scratch.a;
+  values.clear();
+  alpha.clear();
+  std::int64_t own = -1;
+  for (const auto& [j, value] : a) {
+    if (j == y) own = static_cast<std::int64_t>(values.size());
+    values.push_back(value);
+  }
+  if (own < 0) return;  // whatever vanishes at y vanishes
+  project(loss, values.data(), static_cast<std::int64_t>(values.size()), own, alpha, scratch);
+  for (Entry& entry : alpha) entry.column = a[static_cast<std::size_t>(entry.column)].column;
 }
 
 template <class T>
 double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
                 RowScratch& scratch) {
-  auto& a = scratch.a;
-  a.resize(static_cast<std::size_t>(m));
-  for (std::int64_t j = 0; j < m; ++j)
-    a[static_cast<std::size_t>(j)] = (-margin(delta, j, y) - static_cast<double>(s[j])) / loss.smoothing;
-  project(loss, a.data(), m, y, alpha, scratch);
+  margin_keys(delta, s, m, -static_cast<double>(s[y]), 1.0 / loss.smoothing, scratch.key);
+  project_keys(loss, y, nullptr, alpha, scratch);
   double linear = 0.0;  // <c - s, alpha> = <c - s + s_y, alpha>, since alpha sums to 0
   for (const auto& [j, value] : alpha) {
     linear -= value * (margin(delta, j, y) + (static_cast<double>(s[j]) - static_cast<double>(s[y])));

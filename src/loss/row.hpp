@@ -61,6 +61,17 @@ VertexValue vertex(const Loss& loss, RowMargins delta, const T* s, std::int64_t 
 // L5. The Euclidean projection of a (m) onto the dual set Q of the family.
 void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
 
+// The same from keys b_j = a_y - a_j, which the scratch holds in `key`. `before`, where given, is a guess at alpha.
+void project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch);
+
+// The same among the points that vanish wherever `a` has no entry. Not in place.
+void project_within(const Loss& loss, const SparseRow& a, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
+
+// L7. The face of Q that alpha lies on: group[e] is the group of alpha's entry e, or -1. The directions in which a
+// small step either way stays in Q include all whose entries sum to 0 in every group and vanish elsewhere.
+void face_groups(const Loss& loss, std::int64_t y, const SparseRow& alpha, std::vector<std::int32_t>& group,
+                 RowScratch& scratch);
+
 // L4. The Moreau envelope Phi_m(s), loss.smoothing > 0; its gradient with respect to s is -alpha.
 template <class T>
 double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
@@ -74,8 +85,8 @@ template <class T>
 void block_step(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, double q,
                 const SparseRow& alpha, SparseRow& next, RowScratch& scratch);
 
-// G2. The example's share of the gap at scores s: Phi(s) - <c - s, alpha> + smoothing/2 ||alpha||^2, at least 0. The
-// direction that attains Phi is left in `best`.
+// G2. The example's share of the gap at scores s: Phi(s) - <c - s, alpha> + smoothing/2 ||alpha||^2, at least 0. `best`
+// is scratch.
 template <class T>
 double gap_share(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, const SparseRow& alpha,
                  SparseRow& best, RowScratch& scratch);

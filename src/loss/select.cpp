@@ -7,6 +7,19 @@
 #include "kernels/kernels.hpp"
 
 namespace topwolf {
+
+void margin_keys(RowMargins delta, const float* s, std::int64_t m, double shift, double scale,
+                 std::vector<double>& key) {
+  key.resize(static_cast<std::size_t>(m));
+  kernels().keys_f32(s, delta, m, shift, scale, key.data());
+}
+
+void margin_keys(RowMargins delta, const double* s, std::int64_t m, double shift, double scale,
+                 std::vector<double>& key) {
+  key.resize(static_cast<std::size_t>(m));
+  kernels().keys_f64(s, delta, m, shift, scale, key.data());
+}
+
 KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector<double>& copy) {
   constexpr std::int64_t few = 24;
   if (K > few) {

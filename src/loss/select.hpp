@@ -8,6 +8,12 @@
 
 namespace topwolf {
 
+// key_j = (delta_j + s_j + shift) * scale; what stands at y is the caller's to replace.
+void margin_keys(RowMargins delta, const float* s, std::int64_t m, double shift, double scale,
+                 std::vector<double>& key);
+void margin_keys(RowMargins delta, const double* s, std::int64_t m, double shift, double scale,
+                 std::vector<double>& key);
+
 struct KeyBounds {
   double largest;
   double kth;  // at most the K-th largest

@@ -3,31 +3,17 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/kernels.hpp"
 #include "loss/row.hpp"
 #include "loss/select.hpp"
 
 namespace topwolf {
-namespace {
-
-// key_j = delta_j + s_j, so that z_j = key_j - s_y.
-void margin_keys(RowMargins delta, const float* s, std::int64_t m, double* key) {
-  kernels().keys_f32(s, delta, m, key);
-}
-void margin_keys(RowMargins delta, const double* s, std::int64_t m, double* key) {
-  kernels().keys_f64(s, delta, m, key);
-}
-
-}  // namespace
-
 template <class T>
 VertexValue vertex(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
                    RowScratch& scratch) {
   u.clear();
   const double s_y = static_cast<double>(s[y]);
   const std::int64_t K = loss.K();
-  scratch.key.resize(static_cast<std::size_t>(m));
-  margin_keys(delta, s, m, scratch.key.data());
+  margin_keys(delta, s, m, 0.0, 1.0, scratch.key);
   scratch.key[static_cast<std::size_t>(y)] = s_y;
   const KeyBounds bounds = bound_keys(scratch.key, K, scratch.copy);
   if (!(bounds.largest > s_y)) return {0.0, 0.0};
