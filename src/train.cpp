@@ -12,6 +12,7 @@
 #include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/densify.hpp"
 #include "data/fingerprint.hpp"
 #include "engine/row_lengths.hpp"
 #include "solve/driver.hpp"
@@ -72,9 +73,9 @@ void check_data(const Dataset& data) {
   if (!std::isfinite(weight_sum(data))) fail(ErrorKind::data, "the example weights add up to more than a double holds");
 }
 
-Problem make_problem(const Dataset& data, const TrainOptions& options) {
+Problem make_problem(const Dataset& data, const Features& X, const TrainOptions& options) {
   Problem problem;
-  problem.X = data.X.view();
+  problem.X = X.view();
   problem.y = data.y;
   problem.omega = data.weights;
   problem.n = data.X.rows();
@@ -183,7 +184,7 @@ std::string conditioning_warning(const Dataset& data, const TrainOptions& option
 double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
   check(options);
   check_data(data);
-  const Problem problem = make_problem(data, options);
+  const Problem problem = make_problem(data, data.X, options);
   if (static_cast<std::int64_t>(W.size()) != problem.m * problem.D()) {
     fail(ErrorKind::data, "there are {} weights, but {} classes x {} features are needed", W.size(), problem.m,
          problem.D());
@@ -196,7 +197,8 @@ TrainResult train(const Dataset& data, const TrainOptions& options, const Observ
   const Stopwatch clock;
   check(options);
   check_data(data);
-  const Problem problem = make_problem(data, options);
+  const Features X = dense_where_faster(data.X);
+  const Problem problem = make_problem(data, X, options);
   check_memory(problem);
   const int threads = threads_for(problem, options.threads);
   const auto engine = make_cpu_engine(problem, threads);

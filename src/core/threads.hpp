@@ -3,9 +3,12 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <numeric>
+#include <vector>
 
 namespace topwolf {
 
@@ -28,6 +31,19 @@ void parallel_for(std::int64_t count, int threads, Body&& body) {
     }
   }
   if (error) std::rethrow_exception(error);
+}
+
+// A task's share of a sum over plain numbers.
+inline constexpr std::int64_t numbers_per_task = 1 << 15;
+
+// The sum of body(from, to) over fixed pieces of [0, count): the same for any number of threads.
+template <class Body>
+double parallel_sum(std::int64_t count, int threads, std::int64_t piece, const Body& body) {
+  std::vector<double> parts(static_cast<std::size_t>((count + piece - 1) / piece));
+  parallel_for(static_cast<std::int64_t>(parts.size()), threads, [&](std::int64_t p) {
+    parts[static_cast<std::size_t>(p)] = body(p * piece, std::min(count, (p + 1) * piece));
+  });
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
 }  // namespace topwolf

@@ -12,6 +12,14 @@
 
 namespace topwolf {
 
+// Some entries (i, j) of an n x m matrix, row by row; columns ascend.
+struct EntryList {
+  std::vector<std::int64_t> row_begin;  // n + 1
+  std::vector<std::int32_t> column;
+
+  std::size_t size() const { return column.size(); }
+};
+
 class BlockScores {
  public:
   virtual ~BlockScores() = default;
@@ -26,6 +34,15 @@ class BlockScores {
 
   // W = W(A) (m x D), computed elsewhere in double.
   virtual void reset(const std::vector<double>& W) = 0;
+
+  // For steps P in many rows at once, with values for a fixed set of entries, which must outlive its use.
+  virtual void set_entries(const EntryList& entries) = 0;
+  // The scores of the entries.
+  virtual void entry_scores(std::vector<double>& S) = 0;
+  // Returns lambda N ||W(P)||^2; S, where given, receives the scores of the entries under W(P).
+  virtual double product(const std::vector<double>& P, std::vector<double>* S) = 0;
+  // The dual has changed by the P of the last product.
+  virtual void add_product() = 0;
 };
 
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, int threads);

@@ -2,6 +2,7 @@
 // adds row i of X X^T to the scores of the changed classes. Costs n numbers per changed class, whatever d is.
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/threads.hpp"
 #include "engine/accumulator.hpp"
@@ -106,7 +107,83 @@ class GramScores final : public BlockScores {
     });
   }
 
+  void set_entries(const EntryList& entries) override {
+    list_ = &entries;
+    begin_.assign(static_cast<std::size_t>(problem_.m + 1), 0);
+    for (std::int32_t j : entries.column) ++begin_[static_cast<std::size_t>(j) + 1];
+    for (std::size_t j = 1; j < begin_.size(); ++j) begin_[j] += begin_[j - 1];
+    row_.resize(entries.size());
+    place_.resize(entries.size());
+    std::vector<std::int64_t> next(begin_.begin(), begin_.end() - 1);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      for (std::int64_t e = entries.row_begin[static_cast<std::size_t>(i)];
+           e < entries.row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
+        const auto at =
+            static_cast<std::size_t>(next[static_cast<std::size_t>(entries.column[static_cast<std::size_t>(e)])]++);
+        row_[at] = i;
+        place_[at] = e;
+      }
+    }
+  }
+
+  void entry_scores(std::vector<double>& S) override {
+    S.resize(row_.size());
+    for (std::int64_t j = 0; j < problem_.m; ++j) {
+      for_class(j, [&](std::size_t at) {
+        S[static_cast<std::size_t>(place_[at])] = static_cast<double>(S_[static_cast<std::size_t>(j * n_ + row_[at])]);
+      });
+    }
+  }
+
+  // Rows meet only in the classes that both have entries for.
+  double product(const std::vector<double>& P, std::vector<double>* S) override {
+    last_ = P;
+    std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
+    if (S) S->resize(P.size());
+    parallel_for(problem_.m, threads_, [&](std::int64_t j) {
+      std::vector<T> p;
+      for_class(j, [&](std::size_t at) { p.push_back(static_cast<T>(weighted(at))); });
+      const std::int64_t first = begin_[static_cast<std::size_t>(j)];
+      double sum = 0.0;
+      for_class(j, [&](std::size_t at) {
+        const T* g = G_.data() + row_[at] * n_;
+        const std::int64_t* row = row_.data() + first;
+        T s{0};
+        for (std::size_t b = 0; b < p.size(); ++b) s += g[row[b]] * p[b];
+        if (S) (*S)[static_cast<std::size_t>(place_[at])] = static_cast<double>(s);
+        sum += problem_.weight(row_[at]) * last_[static_cast<std::size_t>(place_[at])] * static_cast<double>(s);
+      });
+      curvature[static_cast<std::size_t>(j)] = sum;
+    });
+    return std::accumulate(curvature.begin(), curvature.end(), 0.0);
+  }
+
+  void add_product() override {
+    entries_.resize(1);
+    entries_[0].clear();
+    for (std::int64_t i = 0; i < n_; ++i) {
+      for (std::int64_t e = list_->row_begin[static_cast<std::size_t>(i)];
+           e < list_->row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
+        const auto at = static_cast<std::size_t>(e);
+        const double scale = problem_.weight(i) / (problem_.lambda * problem_.N);
+        if (last_[at] != 0.0) entries_[0].push_back({i, list_->column[at], scale * last_[at]});
+      }
+    }
+    accumulator_->add(entries_, S_, threads_);
+  }
+
  private:
+  template <class Body>
+  void for_class(std::int64_t j, const Body& body) const {
+    for (std::int64_t at = begin_[static_cast<std::size_t>(j)]; at < begin_[static_cast<std::size_t>(j) + 1]; ++at) {
+      body(static_cast<std::size_t>(at));
+    }
+  }
+
+  double weighted(std::size_t at) const {
+    return problem_.weight(row_[at]) / (problem_.lambda * problem_.N) * last_[static_cast<std::size_t>(place_[at])];
+  }
+
   const Problem& problem_;
   const int threads_;
   const std::int64_t n_;
@@ -114,6 +191,9 @@ class GramScores final : public BlockScores {
   std::vector<T> S_;  // (m x n), class-major
   std::unique_ptr<Accumulator<T>> accumulator_;
   std::vector<std::vector<RowEntry>> entries_;
+  const EntryList* list_ = nullptr;
+  std::vector<std::int64_t> begin_, row_, place_;  // the listed entries by class: their row, their place in the list
+  std::vector<double> last_;                       // P of the last product
 };
 
 }  // namespace

@@ -8,17 +8,52 @@
 #include "engine/accumulator.hpp"
 #include "engine/blas.hpp"
 #include "engine/block_scores.hpp"
+#include "engine/face_product.hpp"
 #include "engine/row_lengths.hpp"
 #include "kernels/kernels.hpp"
 
 namespace topwolf {
 namespace {
 
+// lambda N ||W(P)||^2, and the scores of the entries.
+template <class T>
+double weighted_product(const Problem& problem, FaceProduct<T>& face, const std::vector<double>& P,
+                        std::vector<double>* S, int threads) {
+  face.weigh(P);
+  const auto& W = face.weights();
+  if (S) face.score(W, *S);
+  const double norm2 = parallel_sum(
+      static_cast<std::int64_t>(W.size()), threads, numbers_per_task, [&](std::int64_t from, std::int64_t to) {
+        double sum = 0.0;
+        for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
+          sum += static_cast<double>(W[at]) * static_cast<double>(W[at]);
+        }
+        return sum;
+      });
+  return problem.lambda * problem.N * norm2;
+}
+
+template <class T>
+void add_to(const std::vector<T>& from, std::vector<T>& to, int threads) {
+  const auto size = static_cast<std::int64_t>(to.size());
+  parallel_for((size + numbers_per_task - 1) / numbers_per_task, threads, [&](std::int64_t task) {
+    const std::int64_t end = std::min(size, (task + 1) * numbers_per_task);
+    for (auto at = static_cast<std::size_t>(task * numbers_per_task); at < static_cast<std::size_t>(end); ++at) {
+      to[at] += from[at];
+    }
+  });
+}
+
 template <class T>
 class DenseWeights final : public BlockScores {
  public:
   DenseWeights(const Problem& problem, const DenseView<T>& X, int threads)
-      : problem_(problem), X_(X), threads_(threads), gathered_(static_cast<std::size_t>(block_rows() * X.cols)) {
+      : problem_(problem),
+        X_(X),
+        threads_(threads),
+        block_threads_(products_of_block() < worth_waking ? 1 : threads),
+        gathered_(static_cast<std::size_t>(block_rows() * X.cols)),
+        face_(make_face_product(problem, X, threads)) {
     W_.assign(static_cast<std::size_t>(problem.m * problem.D()), T{0});
     view_ = DenseView<T>{gathered_.data(), block_rows(), X.cols, X.cols};
     accumulator_ = std::make_unique<Accumulator<T>>(view_, problem.m, problem.bias);
@@ -27,7 +62,6 @@ class DenseWeights final : public BlockScores {
   std::int64_t block_rows() const override { return 32; }
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
-    SingleThreadedBlas blas;
     const std::int64_t count = static_cast<std::int64_t>(rows.size()), m = problem_.m, d = X_.cols, D = problem_.D();
     for (std::int64_t r = 0; r < count; ++r) {
       const T* x = X_.data + rows[static_cast<std::size_t>(r)] * X_.stride;
@@ -36,8 +70,8 @@ class DenseWeights final : public BlockScores {
     scores_.resize(static_cast<std::size_t>(count * m));
     gram_.resize(static_cast<std::size_t>(count * count));
     // The first task is the Gram matrix, the others are groups of classes.
-    const std::int64_t groups = std::min<std::int64_t>(m, threads_ == 1 ? 1 : 2 * threads_);
-    parallel_for(groups + 1, threads_, [&](std::int64_t task) {
+    const std::int64_t groups = std::min<std::int64_t>(m, block_threads_ == 1 ? 1 : 2 * block_threads_);
+    parallel_for(groups + 1, block_threads_, [&](std::int64_t task) {
       if (task == 0) {
         multiply_transposed(count, count, d, gathered_.data(), d, gathered_.data(), d, gram_.data(), count);
         return;
@@ -61,16 +95,33 @@ class DenseWeights final : public BlockScores {
     entries_.resize(1);
     entries_[0].clear();
     append_entries(problem_, rows, change, true, entries_[0]);
-    accumulator_->add(entries_, W_, threads_);
+    accumulator_->add(entries_, W_, block_threads_);
   }
 
   void reset(const std::vector<double>& W) override { std::copy(W.begin(), W.end(), W_.begin()); }
 
+  void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
+  void entry_scores(std::vector<double>& S) override { face_->score(W_, S); }
+  double product(const std::vector<double>& P, std::vector<double>* S) override {
+    return weighted_product(problem_, *face_, P, S, threads_);
+  }
+  void add_product() override { add_to(face_->weights(), W_, threads_); }
+
  private:
+  // Threads take longer to wake than a small block takes.
+  static constexpr double worth_waking = 4e6;
+  double products_of_block() const {
+    return static_cast<double>(block_rows()) * static_cast<double>(problem_.m + block_rows()) *
+           static_cast<double>(X_.cols);
+  }
+
   const Problem& problem_;
   const DenseView<T> X_;
   const int threads_;
+  const int block_threads_;
+  SingleThreadedBlas blas_;  // for as long as this lives: switching takes longer than a block
   std::vector<T> gathered_;  // (block x d)
+  const std::unique_ptr<FaceProduct<T>> face_;
   DenseView<T> view_;
   std::unique_ptr<Accumulator<T>> accumulator_;
   std::vector<T> W_;  // (m x D)
@@ -84,8 +135,10 @@ class SparseWeights final : public BlockScores {
   SparseWeights(const Problem& problem, const CsrView<T>& X, int threads)
       : problem_(problem),
         X_(X),
-        pitch_((problem.m + 7) / 8 * 8),
-        lengths2_(squared_lengths(X, problem.bias, threads)) {
+        threads_(threads),
+        pitch_(class_pitch(problem.m)),
+        lengths2_(squared_lengths(X, problem.bias, threads)),
+        face_(make_face_product(problem, X, threads)) {
     V_.assign(static_cast<std::size_t>(problem.D() * pitch_), T{0});
   }
 
@@ -112,9 +165,9 @@ class SparseWeights final : public BlockScores {
     entries_.clear();
     append_entries(problem_, rows, change, false, entries_);
     for (std::int64_t p = X_.row_begin[rows[0]]; p < X_.row_begin[rows[0] + 1]; ++p) {
-      add_to(X_.column[p], static_cast<double>(X_.value[p]));
+      add_feature(X_.column[p], static_cast<double>(X_.value[p]));
     }
-    if (problem_.bias != 0.0) add_to(problem_.d, problem_.bias);
+    if (problem_.bias != 0.0) add_feature(problem_.d, problem_.bias);
   }
 
   void reset(const std::vector<double>& W) override {
@@ -126,16 +179,25 @@ class SparseWeights final : public BlockScores {
     }
   }
 
+  void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
+  void entry_scores(std::vector<double>& S) override { face_->score(V_, S); }
+  double product(const std::vector<double>& P, std::vector<double>* S) override {
+    return weighted_product(problem_, *face_, P, S, threads_);
+  }
+  void add_product() override { add_to(face_->weights(), V_, threads_); }
+
  private:
-  void add_to(std::int64_t feature, double x) {
+  void add_feature(std::int64_t feature, double x) {
     T* v = V_.data() + feature * pitch_;
     for (const RowEntry& entry : entries_) v[entry.column] += static_cast<T>(entry.value * x);
   }
 
   const Problem& problem_;
   const CsrView<T> X_;
+  const int threads_;
   const std::int64_t pitch_;
   const std::vector<double> lengths2_;
+  const std::unique_ptr<FaceProduct<T>> face_;
   std::vector<T> V_;  // (D x pitch), feature-major
   std::vector<T> scores_;
   std::vector<RowEntry> entries_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/threads.hpp"
 #include "engine/row_lengths.hpp"
 #include "solve/certified_weights.hpp"
 #include "solve/objective.hpp"
-#include "solve/pieces.hpp"
 
 namespace topwolf {
 namespace {
@@ -98,11 +98,13 @@ class ApgSolver final : public Solver {
 
   template <class Term>
   double over_weights(const Term& term) const {
-    return sum_in_pieces(static_cast<std::int64_t>(W_.size()), threads_, [&](std::int64_t from, std::int64_t to) {
-      double sum = 0.0;
-      for (auto p = static_cast<std::size_t>(from); p < static_cast<std::size_t>(to); ++p) sum += term(p);
-      return sum;
-    });
+    return parallel_sum(static_cast<std::int64_t>(W_.size()), threads_, numbers_per_task,
+                        [&](std::int64_t from, std::int64_t to) {
+                          double sum = 0.0;
+                          for (auto p = static_cast<std::size_t>(from); p < static_cast<std::size_t>(to); ++p)
+                            sum += term(p);
+                          return sum;
+                        });
   }
 
   void remember(double primal) {

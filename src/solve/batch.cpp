@@ -7,7 +7,6 @@
 #include "engine/row_lengths.hpp"
 #include "solve/certified_weights.hpp"
 #include "solve/objective.hpp"
-#include "solve/pieces.hpp"
 
 namespace topwolf {
 namespace {
@@ -81,14 +80,14 @@ class BatchSolver final : public Solver {
   }
 
   double distance2() const {
-    return sum_in_pieces(static_cast<std::int64_t>(W_.size()), options_.threads,
-                         [&](std::int64_t from, std::int64_t to) {
-                           double sum = 0.0;
-                           for (auto p = static_cast<std::size_t>(from); p < static_cast<std::size_t>(to); ++p) {
-                             sum += (W_U_[p] - W_[p]) * (W_U_[p] - W_[p]);
-                           }
-                           return sum;
-                         });
+    return parallel_sum(static_cast<std::int64_t>(W_.size()), options_.threads, numbers_per_task,
+                        [&](std::int64_t from, std::int64_t to) {
+                          double sum = 0.0;
+                          for (auto p = static_cast<std::size_t>(from); p < static_cast<std::size_t>(to); ++p) {
+                            sum += (W_U_[p] - W_[p]) * (W_U_[p] - W_[p]);
+                          }
+                          return sum;
+                        });
   }
 
   void remember(const Pass& seen) {
@@ -115,15 +114,15 @@ class BatchSolver final : public Solver {
 
   // W <- p W + q W(U); returns the new ||W||^2.
   double combine(double p, double q) {
-    return sum_in_pieces(static_cast<std::int64_t>(W_.size()), options_.threads,
-                         [&](std::int64_t from, std::int64_t to) {
-                           double sum = 0.0;
-                           for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
-                             W_[at] = p * W_[at] + (q != 0.0 ? q * W_U_[at] : 0.0);
-                             sum += W_[at] * W_[at];
-                           }
-                           return sum;
-                         });
+    return parallel_sum(static_cast<std::int64_t>(W_.size()), options_.threads, numbers_per_task,
+                        [&](std::int64_t from, std::int64_t to) {
+                          double sum = 0.0;
+                          for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
+                            W_[at] = p * W_[at] + (q != 0.0 ? q * W_U_[at] : 0.0);
+                            sum += W_[at] * W_[at];
+                          }
+                          return sum;
+                        });
   }
 
   void move_dual(double p, double q) {

@@ -5,6 +5,7 @@
 
 #include "core/rng.hpp"
 #include "engine/row_lengths.hpp"
+#include "solve/face_ascent.hpp"
 #include "solve/objective.hpp"
 
 namespace topwolf {
@@ -20,6 +21,7 @@ class BlockSolver final : public Solver {
         rng_(options.seed),
         block_rows_(options.block_rows > 0 ? options.block_rows : scores.block_rows()),
         lengths2_(squared_lengths(problem.X, problem.bias, threads)),
+        face_(problem, scores, lengths2_, threads),
         A_(static_cast<std::size_t>(problem.n)),
         share_(static_cast<std::size_t>(problem.n), std::numeric_limits<double>::infinity()),
         rest_(static_cast<std::size_t>(problem.n), 0),
@@ -37,6 +39,7 @@ class BlockSolver final : public Solver {
     // Nobody moved: those at rest may have to. Only when everybody was asked is there nowhere to go.
     bool stuck = !moved && resting_ == 0;
     if (!moved) std::fill(due_.begin(), due_.end(), 0);
+    if (moved && options_.accelerate && epoch_ % epochs_per_ascent == 0) dual_ += face_.ascend(A_);
     if (epoch_ % refresh_epochs == 0 && !refresh()) stuck = true;
     const Certificate estimate{dual_ + gap_estimate(), dual_};
     return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0};
@@ -60,6 +63,7 @@ class BlockSolver final : public Solver {
 
  private:
   static constexpr std::int64_t refresh_epochs = 64;
+  static constexpr std::int64_t epochs_per_ascent = 5;  // it takes a few to find the face
 
   // W(A) and D(A) from A alone, in double; the working scores are put right with them.
   std::vector<double> exact_weights() {
@@ -169,6 +173,8 @@ class BlockSolver final : public Solver {
   Rng rng_;
   const std::int64_t block_rows_;
   const std::vector<double> lengths2_;  // ||x_i||^2
+
+  FaceAscent face_;
 
   std::int64_t epoch_ = 0, visits_ = 0;
   DualRows A_;

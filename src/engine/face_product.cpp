@@ -1,0 +1,282 @@
+#include "engine/face_product.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/threads.hpp"
+#include "kernels/kernels.hpp"
+
+namespace topwolf {
+namespace {
+
+constexpr std::int64_t rows_per_task = 128;
+
+void add_rows(const float* X, std::int64_t stride, const std::int64_t* row, const double* value, std::int64_t count,
+              std::int64_t cols, float* out) {
+  kernels().accumulate_f32_f32(X, stride, row, value, count, cols, out);
+}
+void add_rows(const double* X, std::int64_t stride, const std::int64_t* row, const double* value, std::int64_t count,
+              std::int64_t cols, double* out) {
+  kernels().accumulate_f64(X, stride, row, value, count, cols, out);
+}
+
+void dots(const float* x, std::int64_t cols, const float* W, std::int64_t stride, const std::int32_t* column,
+          std::int64_t count, double* out) {
+  kernels().dots_f32(x, cols, W, stride, column, count, out);
+}
+void dots(const double* x, std::int64_t cols, const double* W, std::int64_t stride, const std::int32_t* column,
+          std::int64_t count, double* out) {
+  kernels().dots_f64(x, cols, W, stride, column, count, out);
+}
+
+void row_scores(const float* value, const std::int32_t* column, std::int64_t count, const float* V, std::int64_t pitch,
+                std::int64_t m, float* s) {
+  kernels().sparse_scores_f32(value, column, count, V, pitch, m, s);
+}
+void row_scores(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
+                std::int64_t pitch, std::int64_t m, double* s) {
+  kernels().sparse_scores_f64(value, column, count, V, pitch, m, s);
+}
+
+// Rows, entries and factors that both layouts share.
+class Entries {
+ public:
+  explicit Entries(const Problem& problem) : problem_(problem) {}
+
+  void set(const EntryList& list) { list_ = &list; }
+  std::int64_t begin(std::int64_t i) const { return list_->row_begin[static_cast<std::size_t>(i)]; }
+  std::int64_t end(std::int64_t i) const { return list_->row_begin[static_cast<std::size_t>(i) + 1]; }
+  const std::int32_t* column(std::int64_t e) const { return list_->column.data() + e; }
+  std::size_t size() const { return list_->size(); }
+  double factor(std::int64_t i) const { return problem_.weight(i) / (problem_.lambda * problem_.N); }
+
+  // Calls body(i) for all rows that have entries.
+  template <class Body>
+  void for_rows(int threads, const Body& body) const {
+    parallel_for((problem_.n + rows_per_task - 1) / rows_per_task, threads, [&](std::int64_t task) {
+      const std::int64_t last = std::min(problem_.n, (task + 1) * rows_per_task);
+      for (std::int64_t i = task * rows_per_task; i < last; ++i) {
+        if (begin(i) < end(i)) body(i);
+      }
+    });
+  }
+
+ private:
+  const Problem& problem_;
+  const EntryList* list_ = nullptr;
+};
+
+// Entries are grouped by chunk of rows, and in a chunk by class. A task owns a strip of features for some classes and
+// goes through the chunks in order: a chunk's strip stays in the second-level cache while the classes pass by.
+template <class T>
+class DenseProduct final : public FaceProduct<T> {
+ public:
+  DenseProduct(const Problem& problem, const DenseView<T>& X, int threads)
+      : problem_(problem), X_(X), threads_(threads), entries_(problem) {}
+
+  void set_entries(const EntryList& list) override {
+    entries_.set(list);
+    const std::int64_t m = problem_.m;
+    row_.resize(entries_.size());
+    place_.resize(entries_.size());
+    value_.resize(entries_.size());
+    begin_.assign(static_cast<std::size_t>(chunks() * m + 1), 0);
+    visit_entries([&](std::int64_t i, std::int64_t e) { ++begin_[slot(i, e) + 1]; });
+    for (std::size_t s = 1; s < begin_.size(); ++s) begin_[s] += begin_[s - 1];
+    std::vector<std::int64_t> next(begin_.begin(), begin_.end() - 1);
+    visit_entries([&](std::int64_t i, std::int64_t e) {
+      const auto at = static_cast<std::size_t>(next[slot(i, e)]++);
+      row_[at] = i;
+      place_[at] = e;
+    });
+  }
+
+  void weigh(const std::vector<double>& P) override {
+    const std::int64_t m = problem_.m, D = problem_.D(), d = problem_.d;
+    for (std::size_t at = 0; at < row_.size(); ++at) {
+      value_[at] = entries_.factor(row_[at]) * P[static_cast<std::size_t>(place_[at])];
+    }
+    W_.assign(static_cast<std::size_t>(m * D), T{0});
+    const std::int64_t strips = std::max<std::int64_t>(1, (d + strip - 1) / strip);
+    const std::int64_t parts = std::min<std::int64_t>(m, strips >= 4 * threads_ ? 1 : 4 * threads_);
+    parallel_for(strips * parts, threads_, [&](std::int64_t task) {
+      const std::int64_t from = task / parts * strip, to = std::min(d, from + strip), part = task % parts;
+      for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
+        for (std::int64_t j = m * part / parts; j < m * (part + 1) / parts; ++j) add(chunk, j, from, to);
+      }
+    });
+  }
+
+  const std::vector<T>& weights() const override { return W_; }
+
+  void score(const std::vector<T>& W, std::vector<double>& S) const override {
+    const std::int64_t D = problem_.D(), d = problem_.d;
+    S.resize(entries_.size());
+    entries_.for_rows(threads_, [&](std::int64_t i) {
+      const std::int64_t first = entries_.begin(i), count = entries_.end(i) - first;
+      double* s = S.data() + first;
+      dots(X_.data + i * X_.stride, d, W.data(), D, entries_.column(first), count, s);
+      if (problem_.bias == 0.0) return;
+      for (std::int64_t e = 0; e < count; ++e) {
+        s[e] += problem_.bias * static_cast<double>(W[static_cast<std::size_t>(entries_.column(first)[e] * D + d)]);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t strip = 128, chunk_rows = 1024;
+
+  std::int64_t chunks() const { return (problem_.n + chunk_rows - 1) / chunk_rows; }
+  std::size_t slot(std::int64_t i, std::int64_t e) const {
+    return static_cast<std::size_t>(i / chunk_rows * problem_.m + *entries_.column(e));
+  }
+
+  template <class Body>
+  void visit_entries(const Body& body) const {
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) body(i, e);
+    }
+  }
+
+  void add(std::int64_t chunk, std::int64_t j, std::int64_t from, std::int64_t to) {
+    const auto s = static_cast<std::size_t>(chunk * problem_.m + j);
+    const std::int64_t first = begin_[s], count = begin_[s + 1] - first, d = problem_.d;
+    if (count == 0) return;
+    T* out = W_.data() + j * problem_.D();
+    add_rows(X_.data + from, X_.stride, row_.data() + first, value_.data() + first, count, to - from, out + from);
+    if (problem_.bias == 0.0 || from > 0) return;
+    for (std::int64_t e = first; e < first + count; ++e) {
+      out[d] += static_cast<T>(problem_.bias * value_[static_cast<std::size_t>(e)]);
+    }
+  }
+
+  const Problem& problem_;
+  const DenseView<T> X_;
+  const int threads_;
+  Entries entries_;
+  std::vector<std::int64_t> begin_;        // by chunk and class
+  std::vector<std::int64_t> row_, place_;  // of an entry: its row, and its place in the list
+  std::vector<double> value_;
+  std::vector<T> W_;  // (m x D)
+};
+
+// A task owns a range of features, balanced by non-zeros, and goes through all rows.
+template <class T>
+class SparseProduct final : public FaceProduct<T> {
+ public:
+  SparseProduct(const Problem& problem, const CsrView<T>& X, int threads)
+      : problem_(problem), X_(X), threads_(threads), pitch_(class_pitch(problem.m)), entries_(problem) {
+    std::vector<std::int64_t> count(static_cast<std::size_t>(X.cols), 0);
+    const std::int64_t total = X.row_begin[X.rows];
+    for (std::int64_t p = 0; p < total; ++p) ++count[static_cast<std::size_t>(X.column[p])];
+    const std::int64_t parts = threads == 1 ? 1 : 4 * threads;
+    std::int64_t seen = 0;
+    bounds_.push_back(0);
+    for (std::int64_t f = 0; f < X.cols; ++f) {
+      seen += count[static_cast<std::size_t>(f)];
+      if (seen * parts >= static_cast<std::int64_t>(bounds_.size()) * total && bounds_.back() < f + 1) {
+        bounds_.push_back(f + 1);
+      }
+    }
+    if (bounds_.back() < X.cols) bounds_.push_back(X.cols);
+  }
+
+  void set_entries(const EntryList& list) override { entries_.set(list); }
+
+  void weigh(const std::vector<double>& P) override {
+    V_.resize(static_cast<std::size_t>(problem_.D() * pitch_));
+    const auto parts = static_cast<std::int64_t>(bounds_.size()) - 1;
+    parallel_for(parts, threads_, [&](std::int64_t part) {
+      const std::int64_t from = bounds_[static_cast<std::size_t>(part)],
+                         to = bounds_[static_cast<std::size_t>(part) + 1];
+      std::fill(V_.begin() + from * pitch_, V_.begin() + to * pitch_, T{0});
+      for (std::int64_t i = 0; i < problem_.n; ++i) add(i, P, from, to, parts > 1);
+    });
+    if (problem_.bias == 0.0) return;
+    T* v = V_.data() + problem_.d * pitch_;
+    std::fill(v, v + pitch_, T{0});
+    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(v, entries_.factor(i) * problem_.bias, i, P);
+  }
+
+  const std::vector<T>& weights() const override { return V_; }
+
+  void score(const std::vector<T>& V, std::vector<double>& S) const override {
+    const std::int64_t m = problem_.m;
+    S.resize(entries_.size());
+    std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads_));
+    entries_.for_rows(threads_, [&](std::int64_t i) {
+      if (16 * (entries_.end(i) - entries_.begin(i)) < m) {  // few among many: gathered
+        score_few(i, V, S);
+        return;
+      }
+      auto& s = scratch[static_cast<std::size_t>(omp_get_thread_num())];
+      s.resize(static_cast<std::size_t>(m));
+      const std::int64_t first = X_.row_begin[i];
+      row_scores(X_.value + first, X_.column + first, X_.row_begin[i + 1] - first, V.data(), pitch_, m, s.data());
+      for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
+        const std::int64_t j = *entries_.column(e);
+        double& score = S[static_cast<std::size_t>(e)];
+        score = static_cast<double>(s[static_cast<std::size_t>(j)]);
+        if (problem_.bias != 0.0) {
+          score += problem_.bias * static_cast<double>(V[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
+        }
+      }
+    });
+  }
+
+ private:
+  void score_few(std::int64_t i, const std::vector<T>& V, std::vector<double>& S) const {
+    for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
+      const T* v = V.data() + *entries_.column(e);
+      double sum = problem_.bias == 0.0 ? 0.0 : problem_.bias * static_cast<double>(v[problem_.d * pitch_]);
+      for (std::int64_t p = X_.row_begin[i]; p < X_.row_begin[i + 1]; ++p) {
+        sum += static_cast<double>(X_.value[p]) * static_cast<double>(v[X_.column[p] * pitch_]);
+      }
+      S[static_cast<std::size_t>(e)] = sum;
+    }
+  }
+
+  // v += factor * p_i
+  void add_row(T* v, double factor, std::int64_t i, const std::vector<double>& P) const {
+    for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
+      v[*entries_.column(e)] += static_cast<T>(factor * P[static_cast<std::size_t>(e)]);
+    }
+  }
+
+  void add(std::int64_t i, const std::vector<double>& P, std::int64_t from, std::int64_t to, bool search) {
+    if (entries_.begin(i) == entries_.end(i)) return;
+    const std::int32_t* const first = X_.column + X_.row_begin[i];
+    const std::int32_t* const last = X_.column + X_.row_begin[i + 1];
+    const std::int32_t* c = search ? std::lower_bound(first, last, static_cast<std::int32_t>(from)) : first;
+    const double factor = entries_.factor(i);
+    for (; c != last && *c < to; ++c) {
+      add_row(V_.data() + *c * pitch_, factor * static_cast<double>(X_.value[c - X_.column]), i, P);
+    }
+  }
+
+  const Problem& problem_;
+  const CsrView<T> X_;
+  const int threads_;
+  const std::int64_t pitch_;
+  Entries entries_;
+  std::vector<std::int64_t> bounds_;  // of the tasks' features
+  std::vector<T> V_;                  // (D x pitch)
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads) {
+  return std::make_unique<DenseProduct<T>>(problem, X, threads);
+}
+template <class T>
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const CsrView<T>& X, int threads) {
+  return std::make_unique<SparseProduct<T>>(problem, X, threads);
+}
+
+template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const DenseView<float>&, int);
+template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const DenseView<double>&, int);
+template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const CsrView<float>&, int);
+template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const CsrView<double>&, int);
+
+}  // namespace topwolf

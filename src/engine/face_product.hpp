@@ -1,0 +1,39 @@
+// W(P) and its scores for a P with a fixed set of entries: the two products of conjugate gradients, in the precision of
+// the features. The sums do not depend on the number of threads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/block_scores.hpp"
+
+namespace topwolf {
+
+template <class T>
+class FaceProduct {
+ public:
+  virtual ~FaceProduct() = default;
+
+  // The entries that P has from now on; they stay where they are.
+  virtual void set_entries(const EntryList& entries) = 0;
+
+  // W(P) = sum_i omega_i p_i x_i^T / (lambda N), D2.
+  virtual void weigh(const std::vector<double>& P) = 0;
+  // In the layout of the working weights: (m x D) for dense features, (D x pitch) for CSR.
+  virtual const std::vector<T>& weights() const = 0;
+
+  // The scores of the entries under weights in that layout.
+  virtual void score(const std::vector<T>& weights, std::vector<double>& S) const = 0;
+};
+
+// m rounded up to whole vectors: the pitch of weights kept feature by feature.
+inline std::int64_t class_pitch(std::int64_t m) {
+  return (m + 7) / 8 * 8;
+}
+
+template <class T>
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads);
+template <class T>
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const CsrView<T>& X, int threads);
+
+}  // namespace topwolf

@@ -1,0 +1,208 @@
+#include "solve/face_ascent.hpp"
+
+#include <algorithm>
+
+#include "core/threads.hpp"
+
+namespace topwolf {
+namespace {
+
+constexpr std::int64_t rows_per_task = 256;
+constexpr std::int64_t most_iterations = 100;
+
+}  // namespace
+
+FaceAscent::FaceAscent(const Problem& problem, BlockScores& scores, const std::vector<double>& lengths2, int threads)
+    : problem_(problem),
+      scores_(scores),
+      lengths2_(lengths2),
+      threads_(threads),
+      groups_(static_cast<std::size_t>(problem.n)),
+      moved_(static_cast<std::size_t>(problem.n)) {
+  free_.row_begin.resize(static_cast<std::size_t>(problem.n) + 1);
+}
+
+double FaceAscent::ascend(DualRows& A) {
+  find_face(A);
+  if (free_.size() == 0) return 0.0;
+  conjugate_gradients();
+  // The step may leave the face: rows are put back, and where a long step gains nothing a shorter one may.
+  for (const double length : {1.0, 0.4, 0.16}) {
+    const double gain = accept(A, length);
+    if (!(gain > 0.0)) continue;
+    if (length == 1.0) iterations_ = std::min(most_iterations, 2 * iterations_);
+    return gain;
+  }
+  iterations_ = std::max<std::int64_t>(2, iterations_ / 2);
+  return 0.0;
+}
+
+template <class Body>
+void FaceAscent::for_rows(const Body& body) const {
+  parallel_for((problem_.n + rows_per_task - 1) / rows_per_task, threads_, [&](std::int64_t task) {
+    const std::int64_t end = std::min(problem_.n, (task + 1) * rows_per_task);
+    for (std::int64_t i = task * rows_per_task; i < end; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (groups_[at] > 0) body(at);
+    }
+  });
+}
+
+template <class Body>
+double FaceAscent::sum_rows(const Body& body) const {
+  return parallel_sum(problem_.n, threads_, rows_per_task, [&](std::int64_t from, std::int64_t to) {
+    double sum = 0.0;
+    for (std::int64_t i = from; i < to; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (groups_[at] > 0) sum += problem_.weight(i) * body(at);
+    }
+    return sum;
+  });
+}
+
+// The free entries, and the gradient along them.
+void FaceAscent::find_face(const DualRows& A) {
+  RowScratch scratch;
+  std::vector<std::int32_t> group;
+  free_.column.clear();
+  group_.clear();
+  residual_.clear();
+  for (std::size_t i = 0; i < A.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    groups_[i] = 0;
+    if (!A[i].empty() && lengths2_[i] > 0.0 && problem_.weight(row) > 0.0) {
+      face_groups(problem_.loss, problem_.label(row), A[i], group, scratch);
+      groups_[i] = 1 + *std::max_element(group.begin(), group.end());
+    }
+    if (groups_[i] > 0) {  // the other entries come along: putting the row back into Q can move them
+      for (std::size_t e = 0; e < group.size(); ++e) {
+        free_.column.push_back(A[i][e].column);
+        group_.push_back(group[e]);
+        residual_.push_back(A[i][e].value);
+      }
+    }
+    free_.row_begin[i + 1] = static_cast<std::int64_t>(free_.size());
+  }
+  scores_.set_entries(free_);
+  scores_.entry_scores(product_);
+  gradient_.resize(free_.size());
+  for_rows([&](std::size_t i) {
+    const auto row = static_cast<std::int64_t>(i);
+    const RowMargins delta = problem_.margins(row);
+    for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
+         ++e) {
+      gradient_[e] =
+          -margin(delta, free_.column[e], problem_.label(row)) - product_[e] - problem_.loss.smoothing * residual_[e];
+      residual_[e] = gradient_[e];
+    }
+    centre(i, residual_);
+  });
+}
+
+// The part of a row that sums to 0 in every group and vanishes outside of them.
+void FaceAscent::centre(std::size_t i, std::vector<double>& values) const {
+  const auto begin = static_cast<std::size_t>(free_.row_begin[i]),
+             end = static_cast<std::size_t>(free_.row_begin[i + 1]);
+  for (std::int32_t g = 0; g < groups_[i]; ++g) {
+    double sum = 0.0, count = 0.0;
+    for (std::size_t e = begin; e < end; ++e) {
+      if (group_[e] == g) sum += values[e], count += 1.0;
+    }
+    for (std::size_t e = begin; e < end; ++e) {
+      if (group_[e] == g) values[e] -= sum / count;
+    }
+  }
+  for (std::size_t e = begin; e < end; ++e) {
+    if (group_[e] < 0) values[e] = 0.0;
+  }
+}
+
+// Preconditioned by the diagonal h_i = q_i + smoothing; total_ becomes the step.
+void FaceAscent::conjugate_gradients() {
+  constexpr double enough = 1e-2;  // of the squared residual at the start
+  const double smoothing = problem_.loss.smoothing, scale = 1.0 / (problem_.lambda * problem_.N);
+  const auto h = [&](std::size_t i) {
+    return problem_.weight(static_cast<std::int64_t>(i)) * lengths2_[i] * scale + smoothing;
+  };
+  // sum omega <a, b> over the entries, each row through body(i, e).
+  const auto sum_entries = [&](const auto& body) {
+    return sum_rows([&](std::size_t i) {
+      double sum = 0.0;
+      for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
+           ++e) {
+        sum += body(i, e);
+      }
+      return sum;
+    });
+  };
+  total_.assign(free_.size(), 0.0);
+  direction_.resize(free_.size());
+  double left = sum_entries([&](std::size_t i, std::size_t e) {
+    direction_[e] = residual_[e] / h(i);
+    return residual_[e] * direction_[e];
+  });
+  const double start = left;
+  for (std::int64_t t = 0; t < iterations_ && left > enough * start; ++t) {
+    const double direction2 =
+        smoothing > 0.0 ? sum_entries([&](std::size_t, std::size_t e) { return direction_[e] * direction_[e]; }) : 0.0;
+    const double curvature = scores_.product(direction_, &product_) + smoothing * direction2;
+    if (!(curvature > 0.0)) break;
+    const double gamma = left / curvature, before = left;
+    left = sum_rows([&](std::size_t i) {
+      centre(i, product_);
+      double sum = 0.0;
+      for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
+           ++e) {
+        total_[e] += gamma * direction_[e];
+        residual_[e] -= gamma * (product_[e] + smoothing * direction_[e]);
+        sum += residual_[e] * residual_[e];
+      }
+      return sum / h(i);
+    });
+    sum_entries([&](std::size_t i, std::size_t e) {
+      direction_[e] = residual_[e] / h(i) + left / before * direction_[e];
+      return 0.0;
+    });
+  }
+}
+
+// The row after the step, put back into Q, in moved_, and its change in step_; returns what it adds to D to first
+// order, less the smoothing's part.
+double FaceAscent::move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted,
+                            RowScratch& scratch) {
+  const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
+  wanted = alpha;
+  for (std::size_t e = 0; e < alpha.size(); ++e) wanted[e].value += length * total_[begin + e];
+  project_within(problem_.loss, wanted, problem_.label(static_cast<std::int64_t>(i)), moved_[i], scratch);
+  double sum = 0.0;
+  auto moved = moved_[i].begin();
+  for (std::size_t e = 0; e < alpha.size(); ++e) {
+    const bool kept = moved != moved_[i].end() && moved->column == alpha[e].column;
+    const double step = (kept ? (moved++)->value : 0.0) - alpha[e].value;
+    step_[begin + e] = step;
+    sum += step * (gradient_[begin + e] - 0.5 * problem_.loss.smoothing * step);
+  }
+  return sum;
+}
+
+// Takes the step, shortened to `length` and put back into Q row by row, if D gains by it; returns the gain.
+double FaceAscent::accept(DualRows& A, double length) {
+  step_.resize(free_.size());
+  const double linear = parallel_sum(problem_.n, threads_, rows_per_task, [&](std::int64_t from, std::int64_t to) {
+    RowScratch scratch;
+    SparseRow wanted;
+    double sum = 0.0;
+    for (std::int64_t i = from; i < to; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (groups_[at] > 0) sum += problem_.weight(i) * move_row(at, A[at], length, wanted, scratch);
+    }
+    return sum;
+  });
+  const double gain = (linear - 0.5 * scores_.product(step_, nullptr)) / problem_.N;
+  if (!(gain > 0.0)) return 0.0;
+  scores_.add_product();
+  for_rows([&](std::size_t i) { A[i].assign(moved_[i].begin(), moved_[i].end()); });
+  return gain;
+}
+
+}  // namespace topwolf

@@ -1,0 +1,43 @@
+// Conjugate gradients on the face of the dual where A lies (A2). Coordinate steps find out which entries of A are free;
+// how far to move them all together is a linear system, which coordinate steps solve slowly where it is badly
+// conditioned.
+#pragma once
+
+#include <vector>
+
+#include "engine/block_scores.hpp"
+
+namespace topwolf {
+
+class FaceAscent {
+ public:
+  FaceAscent(const Problem& problem, BlockScores& scores, const std::vector<double>& lengths2, int threads);
+
+  // Moves A, and the working scores with it, to where D is larger; returns the gain, 0 where there is none.
+  double ascend(DualRows& A);
+
+ private:
+  void find_face(const DualRows& A);
+  void conjugate_gradients();
+  double accept(DualRows& A, double length);
+  double move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted, RowScratch& scratch);
+  void centre(std::size_t i, std::vector<double>& values) const;
+  template <class Body>
+  void for_rows(const Body& body) const;
+  template <class Body>
+  double sum_rows(const Body& body) const;
+
+  const Problem& problem_;
+  BlockScores& scores_;
+  const std::vector<double>& lengths2_;
+  const int threads_;
+
+  std::int64_t iterations_ = 10;      // how many are worth while; learnt
+  EntryList free_;                    // the entries of rows that can move, ...
+  std::vector<std::int32_t> group_;   // ... and together with which
+  std::vector<std::int32_t> groups_;  // how many, row by row
+  std::vector<double> gradient_, residual_, direction_, total_, product_, step_;
+  DualRows moved_;
+};
+
+}  // namespace topwolf
