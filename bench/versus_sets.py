@@ -27,14 +27,14 @@ def _write(path, lines):
 
 
 def _dense_lines(n, d, m):
-    """Like deep features: class means and noise through a rectifier, unit rows. Classes come in families of five."""
+    """Like embeddings: class means and noise, unit rows. Classes come in families of five."""
     rng = np.random.default_rng(0)
     family = rng.standard_normal((m // 5 + 1, d))
     means = family[np.arange(m) // 5] + rng.standard_normal((m, d))
     pattern = " ".join(f"{c + 1}:%.7g" for c in range(d))
     for i in range(n):
         y = i % m
-        x = np.maximum(means[y] + 3.0 * rng.standard_normal(d), 0.0)
+        x = means[y] + 4.0 * rng.standard_normal(d)
         yield f"{y} " + pattern % tuple(x / np.linalg.norm(x)) + "\n"
 
 

@@ -3,14 +3,13 @@
 
 #include "topwolf/train.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "core/clock.hpp"
 #include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "core/threads.hpp"
 #include "data/densify.hpp"
 #include "data/fingerprint.hpp"
@@ -97,7 +96,7 @@ Problem make_problem(const Dataset& data, const Features& X, const TrainOptions&
 void check_memory(const Problem& problem) {
   constexpr double copies = 4.0;  // of m x D doubles: W(A), the working W, the best W, and one while they change
   const double need = copies * 8.0 * static_cast<double>(problem.m) * static_cast<double>(problem.D());
-  const double have = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double have = physical_memory();
   if (need > 0.9 * have) {
     fail(ErrorKind::memory, "weights of {} classes x {} features need {:.1f} GB, but the machine has {:.1f} GB",
          problem.m, problem.D(), need / 1e9, have / 1e9);

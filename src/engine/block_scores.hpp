@@ -26,6 +26,9 @@ class BlockScores {
 
   virtual std::int64_t block_rows() const = 0;  // the size of block it works best with
 
+  // These rows are loaded next: their memory may be fetched meanwhile.
+  virtual void expect(std::span<const std::int64_t>) const {}
+
   // S: (rows x m), the scores; G: (rows x rows), the inner products of the rows (constant feature included).
   virtual void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) = 0;
 
@@ -34,6 +37,9 @@ class BlockScores {
 
   // W = W(A) (m x D), computed elsewhere in double.
   virtual void reset(const std::vector<double>& W) = 0;
+
+  // After how many epochs a step on the face pays, which takes tens of the products below.
+  virtual std::int64_t epochs_per_ascent() const { return 5; }
 
   // For steps P in many rows at once, with values for a fixed set of entries, which must outlive its use.
   virtual void set_entries(const EntryList& entries) = 0;

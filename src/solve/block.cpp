@@ -33,13 +33,14 @@ class BlockSolver final : public Solver {
     choose_rows();
     bool moved = false;
     for (std::size_t first = 0; first < order_.size(); first += static_cast<std::size_t>(block_rows_)) {
-      const std::size_t count = std::min(static_cast<std::size_t>(block_rows_), order_.size() - first);
-      moved |= ascend({order_.data() + first, count});
+      const auto block = block_at(first);
+      scores_.expect(block_at(first + block.size()));
+      moved |= ascend(block);
     }
     // Nobody moved: those at rest may have to. Only when everybody was asked is there nowhere to go.
     bool stuck = !moved && resting_ == 0;
     if (!moved) std::fill(due_.begin(), due_.end(), 0);
-    if (moved && options_.accelerate && epoch_ % epochs_per_ascent == 0) dual_ += face_.ascend(A_);
+    if (moved && options_.accelerate && epoch_ % scores_.epochs_per_ascent() == 0) dual_ += face_.ascend(A_);
     if (epoch_ % refresh_epochs == 0 && !refresh()) stuck = true;
     const Certificate estimate{dual_ + gap_estimate(), dual_};
     return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0};
@@ -63,7 +64,6 @@ class BlockSolver final : public Solver {
 
  private:
   static constexpr std::int64_t refresh_epochs = 64;
-  static constexpr std::int64_t epochs_per_ascent = 5;  // it takes a few to find the face
 
   // W(A) and D(A) from A alone, in double; the working scores are put right with them.
   std::vector<double> exact_weights() {
@@ -103,6 +103,10 @@ class BlockSolver final : public Solver {
     visits_ += static_cast<std::int64_t>(order_.size());
     const double gap = gap_estimate();
     quiet_ = std::isfinite(gap) ? 0.05 * gap : 0.0;
+  }
+
+  std::span<const std::int64_t> block_at(std::size_t first) const {
+    return {order_.data() + first, std::min(static_cast<std::size_t>(block_rows_), order_.size() - first)};
   }
 
   // Row by row, exactly: the scores of the block are corrected for the steps before them.

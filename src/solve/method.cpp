@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/memory.hpp"
 #include "solve/apg.hpp"
 #include "solve/batch.hpp"
 #include "solve/block.hpp"
@@ -11,19 +12,27 @@
 namespace topwolf {
 namespace {
 
-// What either representation should cost, in nanoseconds. Weights mode multiplies d x m numbers a visit; Gram mode adds
-// n numbers per changed class and visit, after n^2 d / 2 products once. The rates are rough figures for two cores.
+// What either representation should cost, in seconds. The rates are those that bench/scores measured with two threads,
+// steps on the face included; docs/solvers.md says how well they predict.
 struct Costs {
   double weights, gram;
 };
 
 Costs expected_costs(const Problem& problem) {
-  constexpr double visits_per_row = 20.0, changed_classes = 8.0;
-  constexpr double product = 1.0 / 60.0, sum = 1.0 / 4.0;
-  constexpr double block = 32.0;  // the block's own inner products
+  constexpr double visits_per_row = 20.0;
+  constexpr double visit = 1.2e-6, product = 4.6e-11;     // weights mode: d (m + block) products a visit
+  constexpr double sum = 1.6e-9, gathered = 3.9e-8;       // Gram mode: n sums for every changed class, m scores
+  constexpr double gram_product = 1.2e-11, block = 32.0;  // and n^2 d / 2 products once
   const auto n = static_cast<double>(problem.n), m = static_cast<double>(problem.m), d = static_cast<double>(problem.d);
-  return {visits_per_row * n * d * (m + block) * product,
-          0.5 * n * n * d * product + visits_per_row * n * n * changed_classes * sum};
+  return {visits_per_row * n * (visit + d * (m + block) * product),
+          visits_per_row * n * (n * sum + m * gathered) + 0.5 * n * n * d * gram_product};
+}
+
+// What block ascent keeps: A and what steps on the face need, about 1 kB an example, and five copies of W.
+double block_bytes(const Problem& problem) {
+  constexpr double example = 1e3, copies = 5.0;
+  return example * static_cast<double>(problem.n) +
+         copies * 8.0 * static_cast<double>(problem.m) * static_cast<double>(problem.D());
 }
 
 bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
@@ -35,15 +44,14 @@ bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
     why = "sparse rows make cheap products";
     return false;
   }
-  constexpr double memory_limit = 2e9;  // bytes
-  const double gram_bytes = static_cast<double>(problem.n) * static_cast<double>(problem.n) * 4.0;
-  if (gram_bytes > memory_limit) {
+  const double bytes = problem.X.index() % 2 == 0 ? 4.0 : 8.0;
+  const double gram_bytes = static_cast<double>(problem.n) * static_cast<double>(problem.n + problem.m) * bytes;
+  if (gram_bytes > 0.25 * physical_memory()) {
     why = fmt::format("the Gram matrix would take {:.1f} GB", gram_bytes / 1e9);
     return false;
   }
   const auto [weights, gram] = expected_costs(problem);
-  why = fmt::format("expected to take {:.2g} s rather than {:.2g} s", std::min(weights, gram) / 1e9,
-                    std::max(weights, gram) / 1e9);
+  why = fmt::format("expected to take {:.2g} s rather than {:.2g} s", std::min(weights, gram), std::max(weights, gram));
   return gram < weights;
 }
 
@@ -51,7 +59,8 @@ bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
 
 Method make_method(const Problem& problem, const TrainOptions& options, Engine& engine, int threads) {
   Method method;
-  if (options.solver == SolverName::automatic || options.solver == SolverName::block) {
+  const bool fits = block_bytes(problem) <= 0.8 * physical_memory();
+  if (options.solver == SolverName::block || (options.solver == SolverName::automatic && fits)) {
     std::string why;
     const bool gram = choose_gram(problem, options.scores, why);
     method.scores = gram ? make_gram_scores(problem, threads) : make_weights_scores(problem, threads);
@@ -62,8 +71,9 @@ Method make_method(const Problem& problem, const TrainOptions& options, Engine& 
     method.choice = fmt::format("block ascent with scores from the {}: {}", gram ? "Gram matrix" : "weights", why);
     return method;
   }
-  method.name = to_string(options.solver);
-  method.choice = fmt::format("{}: as asked", method.name);
+  method.name = to_string(options.solver == SolverName::automatic ? SolverName::lsfw : options.solver);
+  method.choice = fits ? fmt::format("{}: as asked", method.name)
+                       : fmt::format("{}: block ascent would take {:.1f} GB", method.name, block_bytes(problem) / 1e9);
   if (options.solver == SolverName::apg) {
     method.solver = make_apg_solver(problem, engine, threads);
     return method;

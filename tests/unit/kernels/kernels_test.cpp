@@ -71,6 +71,30 @@ void check_scores(Scores scores, std::int64_t m) {
   EXPECT_EQ(s.back(), R(77)) << "wrote beyond m";
 }
 
+template <class T, class Dots>
+void check_dots(const Dots& dots, std::int64_t cols) {
+  Rng rng(6);
+  constexpr std::int64_t classes = 9;
+  const std::int64_t stride = cols + 3;
+  std::vector<T> x(static_cast<std::size_t>(cols)), W(static_cast<std::size_t>(classes * stride));
+  for (T& value : x) value = static_cast<T>(rng.normal());
+  for (T& value : W) value = static_cast<T>(rng.normal());
+  const std::vector<std::int32_t> column{8, 0, 3, 4, 1, 7, 2};
+  for (std::size_t count = 0; count <= column.size(); ++count) {
+    std::vector<double> out(count + 1, 77.0);
+    dots(x.data(), cols, W.data(), stride, column.data(), static_cast<std::int64_t>(count), out.data());
+    for (std::size_t e = 0; e < count; ++e) {
+      double expected = 0.0;
+      for (std::int64_t f = 0; f < cols; ++f) {
+        expected += static_cast<double>(x[static_cast<std::size_t>(f)]) *
+                    static_cast<double>(W[static_cast<std::size_t>(column[e] * stride + f)]);
+      }
+      EXPECT_NEAR(out[e], expected, sizeof(T) == 4 ? 1e-4 : 1e-12);
+    }
+    EXPECT_EQ(out.back(), 77.0) << "wrote beyond count";
+  }
+}
+
 void check_selection(const Kernels& set, std::int64_t m) {
   Rng rng(9);
   std::vector<double> s(static_cast<std::size_t>(m)), delta(s), key(s);
@@ -122,6 +146,8 @@ TEST(Kernels, AgreeWithNaiveLoops) {
       check_scores<float, double>(set->sparse_scores_f32_f64, size);
       check_scores<double, double>(set->sparse_scores_f64, size);
       check_selection(*set, size);
+      check_dots<float>(set->dots_f32, size);
+      check_dots<double>(set->dots_f64, size);
     }
   }
 }

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.hpp"
+#include "engine/row_lengths.hpp"
 #include "solve/block.hpp"
 #include "solve/driver.hpp"
+#include "solve/face_ascent.hpp"
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
@@ -161,6 +163,59 @@ TEST(Block, RowsAtRestAreWokenBeforeItGivesUp) {
       EXPECT_EQ(result.status, Status::converged) << "C = " << C;
     }
   }
+}
+
+// What FaceAscent says it gained is what D gained, and A stays feasible.
+TEST(FaceAscent, GainsWhatItSays) {
+  int gained = 0;
+  for (const auto& [family, rho] :
+       {std::pair{Family::usunier, Vector{1.0}}, std::pair{Family::usunier, Vector{0.5, 0.3}},
+        std::pair{Family::top_k, Vector{0.4, 0.4, 0.2}}}) {
+    for (const double smoothing : {0.0, 0.3}) {
+      for (const bool gram : {false, true}) {
+        Samples samples = testing::random_samples(80, 12, 6, 21);
+        for (std::int64_t i = 0; i < samples.n; ++i) samples.omega.push_back(0.5 + static_cast<double>(i % 3));
+        const Dataset data = testing::dataset_of(samples, Storage::dense64);
+        const Loss loss{family, rho, smoothing};
+        const Problem problem = testing::problem_of(data, loss, 0.001, 1.0);
+        const PlainProblem plain(samples, loss, 0.001, 1.0);
+        const auto scores = make_scores(problem, gram);
+        const auto engine = make_cpu_engine(problem, 1);
+        BlockOptions options;
+        options.accelerate = false;
+        const auto solver = make_block_solver(problem, *engine, *scores, options, 1);
+        for (int t = 0; t < 3; ++t) solver->step();
+        DualRows A = solver->dual();
+        const auto lengths2 = squared_lengths(problem.X, problem.bias, 1);
+        FaceAscent ascent(problem, *scores, lengths2, 1);
+        for (int t = 0; t < 3; ++t) {
+          const double before = plain.dual(A), gain = ascent.ascend(A), after = plain.dual(A);
+          EXPECT_GE(gain, 0.0);
+          EXPECT_NEAR(after - before, gain, 1e-10);
+          gained += gain > 0.0 ? 1 : 0;
+          EXPECT_LE(plain.infeasibility(A), 1e-12);
+        }
+      }
+    }
+  }
+  EXPECT_GE(gained, 18);
+}
+
+TEST(FaceAscent, MakesBadlyConditionedProblemsQuick) {
+  const Samples samples = testing::random_samples(200, 10, 5, 3);
+  const Dataset data = testing::dataset_of(samples, Storage::dense64);
+  const Problem problem = testing::problem_of(data, Loss{}, 3e-4);
+  const auto epochs = [&](bool accelerate) {
+    const auto engine = make_cpu_engine(problem, 1);
+    const auto scores = make_scores(problem, false);
+    BlockOptions options;
+    options.accelerate = accelerate;
+    const auto solver = make_block_solver(problem, *engine, *scores, options, 1);
+    const RunResult result = run(*solver, {.tolerance = 1e-4, .max_iterations = 100000}, Stopwatch(), {});
+    EXPECT_EQ(result.status, Status::converged);
+    return result.iterations;
+  };
+  EXPECT_LT(3 * epochs(true), epochs(false));
 }
 
 TEST(BlockEquivalence, WeightsAndGramAgree) {

@@ -1,0 +1,126 @@
+// The face of the dual set (L7): small steps that keep to the groups stay in Q both ways, and for the Usunier family a
+// step between two entries of different groups does not.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+
+#include "support/random_rows.hpp"
+
+namespace topwolf {
+namespace {
+
+using plain::Vector;
+using testing::random_row;
+
+struct Point {
+  Loss loss;
+  std::int64_t m = 0, y = 0;
+  SparseRow alpha;
+  std::vector<std::int32_t> group;
+};
+
+// The projection of a random point, which lies on the boundary more often than not.
+Point random_point() {
+  const auto row = random_row();
+  Point point{row.loss, static_cast<std::int64_t>(row.m()), static_cast<std::int64_t>(row.y), {}, {}};
+  RowScratch scratch;
+  project(point.loss, row.s.data(), point.m, point.y, point.alpha, scratch);
+  face_groups(point.loss, point.y, point.alpha, point.group, scratch);
+  return point;
+}
+
+// How far alpha + step leaves Q.
+double distance_outside(const Point& point, const Vector& step) {
+  Vector a(static_cast<std::size_t>(point.m), 0.0);
+  for (const auto& [j, value] : point.alpha) a[static_cast<std::size_t>(j)] = value;
+  for (std::size_t j = 0; j < a.size(); ++j) a[j] += step[j];
+  SparseRow inside;
+  RowScratch scratch;
+  project(point.loss, a.data(), point.m, point.y, inside, scratch);
+  for (const auto& [j, value] : inside) a[static_cast<std::size_t>(j)] -= value;
+  return std::sqrt(std::inner_product(a.begin(), a.end(), a.begin(), 0.0));
+}
+
+Vector between(const Point& point, std::size_t from, std::size_t to, double size) {
+  Vector step(static_cast<std::size_t>(point.m), 0.0);
+  step[static_cast<std::size_t>(point.alpha[from].column)] = size;
+  step[static_cast<std::size_t>(point.alpha[to].column)] = -size;
+  return step;
+}
+
+RC_GTEST_PROP(Face, StepsInsideAGroupStayInQ, ()) {
+  const Point point = random_point();
+  for (std::size_t a = 0; a < point.alpha.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (point.group[a] < 0 || point.group[a] != point.group[b]) continue;
+      // Entries that are nearly at a bound can move by next to nothing.
+      RC_ASSERT(distance_outside(point, between(point, a, b, 1e-12)) <= 1e-13);
+      RC_ASSERT(distance_outside(point, between(point, a, b, -1e-12)) <= 1e-13);
+    }
+  }
+}
+
+RC_GTEST_PROP(Face, StepsBetweenGroupsLeaveTheUsunierSet, ()) {
+  const Point point = random_point();
+  RC_PRE(point.loss.family == Family::usunier);
+  constexpr double size = 1e-4;
+  for (std::size_t a = 0; a < point.alpha.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (point.group[a] >= 0 && point.group[a] == point.group[b]) continue;
+      const double out = std::max(distance_outside(point, between(point, a, b, size)),
+                                  distance_outside(point, between(point, a, b, -size)));
+      RC_ASSERT(out > 1e-3 * size);
+    }
+  }
+}
+
+TEST(Face, TheInsideOfTheSimplexIsOneGroup) {
+  RowScratch scratch;
+  std::vector<std::int32_t> group;
+  const SparseRow inside{{0, -0.25}, {2, 0.5}, {3, -0.25}};
+  for (const Family family : {Family::usunier, Family::top_k}) {
+    face_groups({family, {1.0}, 0.0}, 2, inside, group, scratch);
+    EXPECT_EQ(group, (std::vector<std::int32_t>{0, 0, 0}));
+  }
+  const SparseRow full{{0, -0.75}, {2, 1.0}, {3, -0.25}};
+  for (const Family family : {Family::usunier, Family::top_k}) {
+    face_groups({family, {1.0}, 0.0}, 2, full, group, scratch);
+    EXPECT_EQ(group, (std::vector<std::int32_t>{0, -1, 0})) << "alpha_y is at its bound";
+  }
+  const SparseRow corner{{0, -1.0}, {2, 1.0}};
+  face_groups({Family::usunier, {1.0}, 0.0}, 2, corner, group, scratch);
+  EXPECT_EQ(group, (std::vector<std::int32_t>{-1, -1}));
+}
+
+TEST(Face, ABoundOnTheLargestSplitsTheList) {
+  RowScratch scratch;
+  std::vector<std::int32_t> group;
+  // usunier:2: beta_1 <= 1/2 is met by class 0; classes 1 and 3 move against y.
+  const SparseRow alpha{{0, -0.5}, {1, -0.2}, {2, 0.8}, {3, -0.1}};
+  face_groups({Family::usunier, {0.5, 0.5}, 0.0}, 2, alpha, group, scratch);
+  EXPECT_EQ(group, (std::vector<std::int32_t>{-1, 0, 0, 0}));
+}
+
+RC_GTEST_PROP(ProjectWithin, IsTheProjectionAmongPointsThatVanishElsewhere, ()) {
+  const auto row = random_row();
+  const auto m = static_cast<std::int64_t>(row.m()), y = static_cast<std::int64_t>(row.y);
+  SparseRow everywhere, all, some;
+  RowScratch scratch;
+  for (std::size_t j = 0; j < row.m(); ++j) everywhere.push_back({static_cast<std::int32_t>(j), row.s[j]});
+  project(row.loss, row.s.data(), m, y, all, scratch);
+  project_within(row.loss, everywhere, y, some, scratch);
+  RC_ASSERT(some.size() == all.size());
+  for (std::size_t e = 0; e < all.size(); ++e) {
+    RC_ASSERT(some[e].column == all[e].column);
+    RC_ASSERT(some[e].value == all[e].value);
+  }
+  // A point of Q is its own projection among those with its entries.
+  project_within(row.loss, all, y, some, scratch);
+  RC_ASSERT(some.size() == all.size());
+  for (std::size_t e = 0; e < all.size(); ++e) RC_ASSERT(std::abs(some[e].value - all[e].value) <= 1e-12);
+}
+
+}  // namespace
+}  // namespace topwolf
