@@ -9,6 +9,7 @@
 #include "engine/blas.hpp"
 #include "engine/block_scores.hpp"
 #include "engine/scorer.hpp"
+#include "kernels/kernels.hpp"
 
 namespace topwolf {
 namespace {
@@ -124,6 +125,7 @@ class GramScores final : public BlockScores {
         place_[at] = e;
       }
     }
+    pack();
   }
 
   void entry_scores(std::vector<double>& S) override {
@@ -141,17 +143,16 @@ class GramScores final : public BlockScores {
     std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
     if (S) S->resize(P.size());
     parallel_for(problem_.m, threads_, [&](std::int64_t j) {
+      const auto first = static_cast<std::size_t>(begin_[static_cast<std::size_t>(j)]);
       std::vector<T> p;
       for_class(j, [&](std::size_t at) { p.push_back(static_cast<T>(weighted(at))); });
-      const std::int64_t first = begin_[static_cast<std::size_t>(j)];
+      std::vector<double> s(p.size());
+      class_product(j, p, s);
       double sum = 0.0;
       for_class(j, [&](std::size_t at) {
-        const T* g = G_.data() + row_[at] * n_;
-        const std::int64_t* row = row_.data() + first;
-        T s{0};
-        for (std::size_t b = 0; b < p.size(); ++b) s += g[row[b]] * p[b];
-        if (S) (*S)[static_cast<std::size_t>(place_[at])] = static_cast<double>(s);
-        sum += problem_.weight(row_[at]) * last_[static_cast<std::size_t>(place_[at])] * static_cast<double>(s);
+        const auto place = static_cast<std::size_t>(place_[at]);
+        if (S) (*S)[place] = s[at - first];
+        sum += problem_.weight(row_[at]) * last_[place] * s[at - first];
       });
       curvature[static_cast<std::size_t>(j)] = sum;
     });
@@ -180,6 +181,51 @@ class GramScores final : public BlockScores {
     }
   }
 
+  // The Gram matrix of each class's rows, side by side, because tens of products use it; not where they take more room
+  // than the Gram matrix of all rows.
+  void pack() {
+    packed_begin_.assign(static_cast<std::size_t>(problem_.m + 1), 0);
+    for (std::int64_t j = 0; j < problem_.m; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      const std::int64_t rows = begin_[at + 1] - begin_[at];
+      packed_begin_[at + 1] = packed_begin_[at] + rows * rows;
+    }
+    if (packed_begin_.back() > n_ * n_) packed_begin_.assign(packed_begin_.size(), 0);
+    packed_.resize(static_cast<std::size_t>(packed_begin_.back()));
+    every_.resize(static_cast<std::size_t>(n_));
+    std::iota(every_.begin(), every_.end(), 0);
+    if (packed_.empty()) return;
+    parallel_for(problem_.m, threads_, [&](std::int64_t j) {
+      T* to = packed_.data() + packed_begin_[static_cast<std::size_t>(j)];
+      for_class(j, [&](std::size_t a) {
+        const T* g = G_.data() + row_[a] * n_;
+        for_class(j, [&](std::size_t b) { *to++ = g[row_[b]]; });
+      });
+    });
+  }
+
+  // s = K p for the rows that have an entry for class j.
+  void class_product(std::int64_t j, const std::vector<T>& p, std::vector<double>& s) const {
+    const auto at = static_cast<std::size_t>(j);
+    const auto rows = static_cast<std::int64_t>(p.size());
+    if (packed_begin_[at + 1] > packed_begin_[at]) {
+      const T* K = packed_.data() + packed_begin_[at];
+      if constexpr (std::is_same_v<T, float>) {
+        kernels().dots_f32(p.data(), rows, K, rows, every_.data(), rows, s.data());
+      } else {
+        kernels().dots_f64(p.data(), rows, K, rows, every_.data(), rows, s.data());
+      }
+      return;
+    }
+    const std::int64_t* row = row_.data() + begin_[at];
+    for (std::size_t a = 0; a < p.size(); ++a) {
+      const T* g = G_.data() + row[a] * n_;
+      T sum{0};
+      for (std::size_t b = 0; b < p.size(); ++b) sum += g[row[b]] * p[b];
+      s[a] = static_cast<double>(sum);
+    }
+  }
+
   double weighted(std::size_t at) const {
     return problem_.weight(row_[at]) / (problem_.lambda * problem_.N) * last_[static_cast<std::size_t>(place_[at])];
   }
@@ -193,7 +239,10 @@ class GramScores final : public BlockScores {
   std::vector<std::vector<RowEntry>> entries_;
   const EntryList* list_ = nullptr;
   std::vector<std::int64_t> begin_, row_, place_;  // the listed entries by class: their row, their place in the list
-  std::vector<double> last_;                       // P of the last product
+  std::vector<T> packed_;                          // (rows x rows) of class j at packed_begin_[j]
+  std::vector<std::int64_t> packed_begin_;
+  std::vector<std::int32_t> every_;  // 0, 1, 2, ...
+  std::vector<double> last_;         // P of the last product
 };
 
 }  // namespace
