@@ -47,8 +47,8 @@ class BlockScores {
   virtual void entry_scores(std::vector<double>& S) = 0;
   // Returns lambda N ||W(P)||^2; S, where given, receives the scores of the entries under W(P).
   virtual double product(const std::vector<double>& P, std::vector<double>* S) = 0;
-  // The dual has changed by the P of the last product.
-  virtual void add_product() = 0;
+  // The dual has changed by gamma times the P of the last product.
+  virtual void add_product(double gamma) = 0;
 };
 
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, int threads);

@@ -159,14 +159,14 @@ class GramScores final : public BlockScores {
     return std::accumulate(curvature.begin(), curvature.end(), 0.0);
   }
 
-  void add_product() override {
+  void add_product(double gamma) override {
     entries_.resize(1);
     entries_[0].clear();
     for (std::int64_t i = 0; i < n_; ++i) {
       for (std::int64_t e = list_->row_begin[static_cast<std::size_t>(i)];
            e < list_->row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
         const auto at = static_cast<std::size_t>(e);
-        const double scale = problem_.weight(i) / (problem_.lambda * problem_.N);
+        const double scale = gamma * problem_.weight(i) / (problem_.lambda * problem_.N);
         if (last_[at] != 0.0) entries_[0].push_back({i, list_->column[at], scale * last_[at]});
       }
     }

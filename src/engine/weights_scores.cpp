@@ -34,12 +34,12 @@ double weighted_product(const Problem& problem, FaceProduct<T>& face, const std:
 }
 
 template <class T>
-void add_to(const std::vector<T>& from, std::vector<T>& to, int threads) {
+void add_to(double gamma, const std::vector<T>& from, std::vector<T>& to, int threads) {
   const auto size = static_cast<std::int64_t>(to.size());
   parallel_for((size + numbers_per_task - 1) / numbers_per_task, threads, [&](std::int64_t task) {
     const std::int64_t end = std::min(size, (task + 1) * numbers_per_task);
     for (auto at = static_cast<std::size_t>(task * numbers_per_task); at < static_cast<std::size_t>(end); ++at) {
-      to[at] += from[at];
+      to[at] += static_cast<T>(gamma) * from[at];
     }
   });
 }
@@ -105,7 +105,7 @@ class DenseWeights final : public BlockScores {
   double product(const std::vector<double>& P, std::vector<double>* S) override {
     return weighted_product(problem_, *face_, P, S, threads_);
   }
-  void add_product() override { add_to(face_->weights(), W_, threads_); }
+  void add_product(double gamma) override { add_to(gamma, face_->weights(), W_, threads_); }
 
  private:
   // Threads take longer to wake than a small block takes.
@@ -198,7 +198,7 @@ class SparseWeights final : public BlockScores {
   double product(const std::vector<double>& P, std::vector<double>* S) override {
     return weighted_product(problem_, *face_, P, S, threads_);
   }
-  void add_product() override { add_to(face_->weights(), V_, threads_); }
+  void add_product(double gamma) override { add_to(gamma, face_->weights(), V_, threads_); }
 
  private:
   void add_feature(std::int64_t feature, double x) {

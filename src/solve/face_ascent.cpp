@@ -1,6 +1,7 @@
 #include "solve/face_ascent.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/threads.hpp"
 
@@ -8,7 +9,7 @@ namespace topwolf {
 namespace {
 
 constexpr std::int64_t rows_per_task = 256;
-constexpr std::int64_t most_iterations = 100;
+constexpr std::int64_t fewest_iterations = 2, most_iterations = 100;
 
 }  // namespace
 
@@ -17,8 +18,7 @@ FaceAscent::FaceAscent(const Problem& problem, BlockScores& scores, const std::v
       scores_(scores),
       lengths2_(lengths2),
       threads_(threads),
-      groups_(static_cast<std::size_t>(problem.n)),
-      moved_(static_cast<std::size_t>(problem.n)) {
+      groups_(static_cast<std::size_t>(problem.n)) {
   free_.row_begin.resize(static_cast<std::size_t>(problem.n) + 1);
 }
 
@@ -26,14 +26,20 @@ double FaceAscent::ascend(DualRows& A) {
   find_face(A);
   if (free_.size() == 0) return 0.0;
   conjugate_gradients();
-  // The step may leave the face: rows are put back, and where a long step gains nothing a shorter one may.
-  for (const double length : {1.0, 0.4, 0.16}) {
-    const double gain = accept(A, length);
-    if (!(gain > 0.0)) continue;
+  // The step may leave the face; then rows are put back into Q, and what is left of it can be a poor direction. A
+  // shorter one leaves less.
+  constexpr std::array lengths{1.0, 0.4, 0.16};
+  for (const double length : lengths) {
+    const Line line = move_rows(A, length);
+    // The whole step is better than the best part of it, which would leave entries near 0 that belong at 0.
+    const double gamma = line.gain(1.0) > 0.0 ? 1.0 : (length == lengths.back() ? line.gamma() : 0.0);
+    if (!(line.gain(gamma) > 0.0)) continue;
+    take(A, gamma);
     if (length == 1.0) iterations_ = std::min(most_iterations, 2 * iterations_);
-    return gain;
+    if (gamma < 1.0) iterations_ = std::max(fewest_iterations, iterations_ / 2);
+    return line.gain(gamma) / problem_.N;
   }
-  iterations_ = std::max<std::int64_t>(2, iterations_ / 2);
+  iterations_ = std::max(fewest_iterations, iterations_ / 2);
   return 0.0;
 }
 
@@ -166,43 +172,63 @@ void FaceAscent::conjugate_gradients() {
   }
 }
 
-// The row after the step, put back into Q, in moved_, and its change in step_; returns what it adds to D to first
-// order, less the smoothing's part.
-double FaceAscent::move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted,
+// The step, shortened to `length`, row by row put back into Q.
+FaceAscent::Line FaceAscent::move_rows(const DualRows& A, double length) {
+  step_.resize(free_.size());
+  Line line{};
+  line.slope = parallel_sum(problem_.n, threads_, rows_per_task, [&](std::int64_t from, std::int64_t to) {
+    RowScratch scratch;
+    SparseRow wanted, moved;
+    double sum = 0.0;
+    for (std::int64_t i = from; i < to; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (groups_[at] > 0) sum += problem_.weight(i) * move_row(at, A[at], length, wanted, moved, scratch);
+    }
+    return sum;
+  });
+  const double step2 = sum_rows([&](std::size_t i) {
+    double sum = 0.0;
+    for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
+         ++e) {
+      sum += step_[e] * step_[e];
+    }
+    return sum;
+  });
+  line.curvature = scores_.product(step_, nullptr) + problem_.loss.smoothing * step2;
+  return line;
+}
+
+// The row's change into step_; returns its slope.
+double FaceAscent::move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted, SparseRow& moved,
                             RowScratch& scratch) {
   const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
   wanted = alpha;
   for (std::size_t e = 0; e < alpha.size(); ++e) wanted[e].value += length * total_[begin + e];
-  project_within(problem_.loss, wanted, problem_.label(static_cast<std::int64_t>(i)), moved_[i], scratch);
-  double sum = 0.0;
-  auto moved = moved_[i].begin();
+  project_within(problem_.loss, wanted, problem_.label(static_cast<std::int64_t>(i)), moved, scratch);
+  double slope = 0.0;
+  auto next = moved.begin();
   for (std::size_t e = 0; e < alpha.size(); ++e) {
-    const bool kept = moved != moved_[i].end() && moved->column == alpha[e].column;
-    const double step = (kept ? (moved++)->value : 0.0) - alpha[e].value;
-    step_[begin + e] = step;
-    sum += step * (gradient_[begin + e] - 0.5 * problem_.loss.smoothing * step);
+    const bool kept = next != moved.end() && next->column == alpha[e].column;
+    step_[begin + e] = (kept ? (next++)->value : 0.0) - alpha[e].value;
+    slope += step_[begin + e] * gradient_[begin + e];
   }
-  return sum;
+  return slope;
 }
 
-// Takes the step, shortened to `length` and put back into Q row by row, if D gains by it; returns the gain.
-double FaceAscent::accept(DualRows& A, double length) {
-  step_.resize(free_.size());
-  const double linear = parallel_sum(problem_.n, threads_, rows_per_task, [&](std::int64_t from, std::int64_t to) {
-    RowScratch scratch;
-    SparseRow wanted;
-    double sum = 0.0;
-    for (std::int64_t i = from; i < to; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      if (groups_[at] > 0) sum += problem_.weight(i) * move_row(at, A[at], length, wanted, scratch);
+// A + gamma step_ lies between two points of Q.
+void FaceAscent::take(DualRows& A, double gamma) {
+  scores_.add_product(gamma);
+  for_rows([&](std::size_t i) {
+    const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
+    SparseRow& alpha = A[i];
+    for (std::size_t e = 0; e < alpha.size(); ++e) {
+      const double before = alpha[e].value;
+      alpha[e].value += gamma * step_[begin + e];
+      // A whole step ends exactly where the projection did.
+      if (gamma == 1.0 && step_[begin + e] == -before) alpha[e].value = 0.0;
     }
-    return sum;
+    std::erase_if(alpha, [](const Entry& entry) { return entry.value == 0.0; });
   });
-  const double gain = (linear - 0.5 * scores_.product(step_, nullptr)) / problem_.N;
-  if (!(gain > 0.0)) return 0.0;
-  scores_.add_product();
-  for_rows([&](std::size_t i) { A[i].assign(moved_[i].begin(), moved_[i].end()); });
-  return gain;
 }
 
 }  // namespace topwolf

@@ -19,8 +19,16 @@ class FaceAscent {
  private:
   void find_face(const DualRows& A);
   void conjugate_gradients();
-  double accept(DualRows& A, double length);
-  double move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted, RowScratch& scratch);
+  // D along a step: slope gamma - curvature gamma^2 / 2, times N.
+  struct Line {
+    double slope, curvature;
+    double gamma() const { return slope > 0.0 && slope < curvature ? slope / curvature : (slope > 0.0 ? 1.0 : 0.0); }
+    double gain(double gamma) const { return gamma * (slope - 0.5 * gamma * curvature); }
+  };
+  Line move_rows(const DualRows& A, double length);
+  double move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted, SparseRow& moved,
+                  RowScratch& scratch);
+  void take(DualRows& A, double gamma);
   void centre(std::size_t i, std::vector<double>& values) const;
   template <class Body>
   void for_rows(const Body& body) const;
@@ -37,7 +45,6 @@ class FaceAscent {
   std::vector<std::int32_t> group_;   // ... and together with which
   std::vector<std::int32_t> groups_;  // how many, row by row
   std::vector<double> gradient_, residual_, direction_, total_, product_, step_;
-  DualRows moved_;
 };
 
 }  // namespace topwolf

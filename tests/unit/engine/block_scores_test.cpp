@@ -116,7 +116,8 @@ TEST_P(EntryProducts, AreThoseOfNaiveLoops) {
 TEST_P(EntryProducts, AddingOneIsAsGoodAsStartingAnew) {
   scores_->set_entries(list_);
   scores_->product(P_, nullptr);
-  scores_->add_product();
+  scores_->add_product(0.25);
+  scores_->add_product(0.75);
   Vector added, anew;
   scores_->entry_scores(added);
   scores_->reset(weights());
