@@ -30,6 +30,8 @@ class BlockSolver final : public Solver {
 
   Pass step() override {
     ++epoch_;
+    // Before the visits, which then see what became of the shares.
+    if (options_.accelerate && epoch_ % scores_.epochs_per_ascent() == 0) dual_ += face_.ascend(A_);
     choose_rows();
     bool moved = false;
     for (std::size_t first = 0; first < order_.size(); first += static_cast<std::size_t>(block_rows_)) {
@@ -40,7 +42,6 @@ class BlockSolver final : public Solver {
     // Nobody moved: those at rest may have to. Only when everybody was asked is there nowhere to go.
     bool stuck = !moved && resting_ == 0;
     if (!moved) std::fill(due_.begin(), due_.end(), 0);
-    if (moved && options_.accelerate && epoch_ % scores_.epochs_per_ascent() == 0) dual_ += face_.ascend(A_);
     if (epoch_ % refresh_epochs == 0 && !refresh()) stuck = true;
     const Certificate estimate{dual_ + gap_estimate(), dual_};
     return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0};

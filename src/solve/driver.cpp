@@ -1,5 +1,6 @@
 #include "solve/driver.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace topwolf {
@@ -10,21 +11,26 @@ bool StopRule::reached(const Certificate& at) const {
 
 namespace {
 
-// Whether a certificate is worth its passes. An estimate can be too good: each refusal halves what it must be.
+// Whether a certificate is worth its passes. An estimate can be too good: a refusal shows by how much, and each one asks
+// for a little more.
 class Patience {
  public:
   explicit Patience(const StopRule& rule) : rule_(rule) {}
 
   bool promising(const Certificate& estimate) const {
-    const Certificate cautious{estimate.dual + std::ldexp(estimate.gap(), refusals_), estimate.dual};
-    return rule_.reached(cautious);
+    return rule_.reached({estimate.dual + optimism_ * estimate.gap(), estimate.dual});
   }
 
-  void refused() { ++refusals_; }
+  void refused(const Certificate& estimate, const Certificate& certificate) {
+    const double ratio = certificate.gap() / estimate.gap();
+    optimism_ = std::isfinite(ratio) ? std::max(1.0, ratio) * std::pow(1.1, ++refusals_)
+                                     : optimism_ * std::pow(2.0, ++refusals_);
+  }
   bool exhausted() const { return refusals_ >= 20; }
 
  private:
   const StopRule& rule_;
+  double optimism_ = 1.0;  // what an estimate must be multiplied with
   int refusals_ = 0;
 };
 
@@ -47,7 +53,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     if (patience.promising(seen)) {
       const Certificate certificate = solver.certify();
       if (rule.reached(certificate)) return {Status::converged, certificate, iteration};
-      patience.refused();
+      patience.refused(seen, certificate);
     }
     if (pass.gamma == 0.0 || patience.exhausted()) {
       status = Status::stalled;
