@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -56,15 +57,16 @@ def program(build, name):
 
 
 def run(command, environment=None, accept=(0,)):
-    """Seconds of the whole process, its peak resident bytes, and its standard output."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, **(environment or {})}
-    )
-    output = process.stdout.read().decode()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
+    """Seconds of the whole process, its peak resident bytes, and its standard output. The peak is taken by time(1):
+    what a child of this process would report includes this process itself."""
+    with tempfile.NamedTemporaryFile("r") as peak:
+        start = time.perf_counter()
+        process = subprocess.run(
+            ["/usr/bin/time", "--quiet", "--format", "%M", "--output", peak.name, *command],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, **(environment or {})},
+        )
+        seconds = time.perf_counter() - start
+        kilobytes = int(peak.read().split()[-1])
     if process.returncode not in accept:
         sys.exit(f"{' '.join(command)} ended with exit code {process.returncode}.")
-    return seconds, usage.ru_maxrss * 1024, output
+    return seconds, kilobytes * 1024, process.stdout.decode()
