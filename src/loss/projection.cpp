@@ -276,10 +276,53 @@ void project_top_k(const Loss& loss, const SparseRow* before, std::int64_t y, Sp
 
 }  // namespace
 
+namespace {
+
+// One weight, where the families coincide: beta = max(b - theta, 0) with sum(beta) = theta or, where that exceeds
+// rho_1, sum(beta) = rho_1. Newton's method from below ends on the root, because the sum is convex in theta; nothing
+// needs to be sorted. Where rho_1 bounds the sum everything is measured from the largest key, so that large parts never
+// meet.
+void project_simplex(double rho, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+  const auto& b = scratch.key;
+  const auto m = static_cast<std::int64_t>(b.size());
+  const double largest = bound_keys(b, 1, scratch.copy).largest;
+  if (!(largest > 0.0)) return;
+  double sum = 0.0;
+  if (largest > rho) kernels().sum_above(b.data(), m, rho, rho, &sum);
+  const bool bounded = sum > rho;
+  const double base = bounded ? largest : 0.0;
+  double theta = bounded ? -rho : 0.5 * largest;  // measured from base, as all that follows
+  for (std::int64_t before = 0, count = 1; count != before;) {
+    before = count;
+    count = kernels().sum_above(b.data(), m, base + theta, base, &sum);
+    if (count == 0) break;  // rounding: the largest key alone
+    const double next = bounded ? (sum - rho) / static_cast<double>(count) : sum / static_cast<double>(count + 1);
+    theta = std::max(theta, next);
+  }
+  if (scratch.picked.size() < b.size()) scratch.picked.resize(b.size());
+  const std::int64_t count = kernels().pick(b.data(), m, base + theta, scratch.picked.data());
+  double beta_sum = 0.0;
+  std::size_t own = 0;  // where y belongs
+  for (std::int64_t p = 0; p < count; ++p) {
+    const std::int32_t j = scratch.picked[static_cast<std::size_t>(p)];
+    const double beta = (b[static_cast<std::size_t>(j)] - base) - theta;
+    if (!(beta > 0.0)) continue;
+    beta_sum += beta;
+    alpha.push_back({j, -beta});
+    if (j < y) own = alpha.size();
+  }
+  if (alpha.empty()) return;
+  alpha.insert(alpha.begin() + static_cast<std::ptrdiff_t>(own), {static_cast<std::int32_t>(y), beta_sum});
+}
+
+}  // namespace
+
 void project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
   alpha.clear();
   scratch.key[static_cast<std::size_t>(y)] = minus_infinity;
-  if (loss.family == Family::usunier) {
+  if (loss.K() == 1) {
+    project_simplex(loss.rho.front(), y, alpha, scratch);
+  } else if (loss.family == Family::usunier) {
     project_usunier(loss, before, y, alpha, scratch);
   } else {
     project_top_k(loss, before, y, alpha, scratch);

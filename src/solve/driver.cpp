@@ -11,8 +11,8 @@ bool StopRule::reached(const Certificate& at) const {
 
 namespace {
 
-// Whether a certificate is worth its passes. An estimate can be too good: a refusal shows by how much, and each one asks
-// for a little more.
+// Whether a certificate is worth its passes. An estimate can be too good: a refusal shows by how much, and each one
+// asks for a little more.
 class Patience {
  public:
   explicit Patience(const StopRule& rule) : rule_(rule) {}

@@ -1,4 +1,4 @@
-// Conjugate gradients on the face of the dual where A lies (A2). Coordinate steps find out which entries of A are free;
+// Conjugate gradients on the face of the dual where A lies (B1). Coordinate steps find out which entries of A are free;
 // how far to move them all together is a linear system, which coordinate steps solve slowly where it is badly
 // conditioned.
 #pragma once

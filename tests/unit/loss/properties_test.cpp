@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/rng.hpp"
+#include "support/plain_projection.hpp"
 #include "support/random_rows.hpp"
 
 namespace topwolf {
@@ -12,6 +13,7 @@ namespace {
 
 using plain::Vector;
 using testing::numbers;
+using testing::random_loss;
 using testing::random_row;
 using testing::RowCase;
 
@@ -120,6 +122,24 @@ RC_GTEST_PROP(Projection, IsFeasibleAndOptimal, ()) {
   RC_ASSERT(plain::infeasibility(row.loss, alpha, row.y) < 1e-13);
   const Vector normal = minus(a, alpha);
   RC_ASSERT(plain::support(row.loss, normal, row.y) - plain::dot(normal, alpha) < 1e-12 * (1.0 + size));
+}
+
+RC_GTEST_PROP(Projection, AgreesWithThePlainOneWhateverTheGuess, ()) {
+  const auto m = *rc::gen::inRange<std::size_t>(2, 80);
+  const Loss loss = random_loss(m);
+  const auto y = *rc::gen::inRange<std::size_t>(0, m);
+  const Vector a = numbers(m, *rc::gen::element(0.01, 1.0, 30.0)), other = numbers(m, 1.0);
+  const Vector expected = plain::project(loss, a, y);
+  RowScratch scratch;
+  SparseRow alpha, guess;
+  project(loss, other.data(), static_cast<std::int64_t>(m), static_cast<std::int64_t>(y), guess, scratch);
+  for (const SparseRow* before : {static_cast<const SparseRow*>(nullptr), static_cast<const SparseRow*>(&guess)}) {
+    scratch.key.assign(m, 0.0);
+    for (std::size_t j = 0; j < m; ++j) scratch.key[j] = a[y] - a[j];
+    project_keys(loss, static_cast<std::int64_t>(y), before, alpha, scratch);
+    const Vector found = plain::dense(alpha, static_cast<std::int64_t>(m));
+    for (std::size_t j = 0; j < m; ++j) RC_ASSERT(std::abs(found[j] - expected[j]) < 1e-10);
+  }
 }
 
 RC_GTEST_PROP(Projection, StaysFeasibleWhenTheInputIsHuge, ()) {
