@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct Loss {
   std::vector<double> rho{1.0};  // K non-zero weights, non-increasing; the rest up to m are 0
   double smoothing = 0.0;
   std::int64_t K() const { return static_cast<std::int64_t>(rho.size()); }
+  double rho_sum() const { return std::accumulate(rho.begin(), rho.end(), 0.0); }
 };
 
 // Checks the wish against m and fills in defaults. Throws Error{option} for values that are never allowed and

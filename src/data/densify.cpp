@@ -1,23 +1,26 @@
 #include "data/densify.hpp"
 
+#include "core/memory.hpp"
+
 namespace topwolf {
 namespace {
 
-constexpr double dense_enough = 0.25;
+constexpr double dense_enough = 0.25, share_of_memory = 0.25;
 
 template <class T>
 Features densify(const CsrView<T>& X, const Features& as_it_is) {
   const double cells = static_cast<double>(X.rows) * static_cast<double>(X.cols);
-  if (static_cast<double>(X.row_begin[X.rows]) < dense_enough * cells) return as_it_is;
-  DenseStore<T> dense;
-  dense.rows = X.rows;
-  dense.cols = X.cols;
-  dense.values.assign(static_cast<std::size_t>(X.rows * X.cols), T{0});
+  const bool dense = cells > 0.0 && static_cast<double>(X.row_begin[X.rows]) >= dense_enough * cells;
+  if (!dense || sizeof(T) * cells > share_of_memory * physical_memory()) return as_it_is;
+  DenseStore<T> out;
+  out.rows = X.rows;
+  out.cols = X.cols;
+  out.values.assign(static_cast<std::size_t>(X.rows * X.cols), T{0});
   for (std::int64_t i = 0; i < X.rows; ++i) {
-    T* row = dense.values.data() + i * X.cols;
+    T* row = out.values.data() + i * X.cols;
     for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) row[X.column[p]] = X.value[p];
   }
-  return Features(FeatureStore(std::move(dense)));
+  return Features(FeatureStore(std::move(out)));
 }
 
 template <class T>

@@ -5,7 +5,8 @@
 
 namespace topwolf {
 
-// CSR rows of which at least a quarter is non-zero, as dense rows; otherwise X itself.
+// CSR rows of which at least a quarter is non-zero, as dense rows if those take no more than a quarter of the memory;
+// otherwise X itself.
 Features dense_where_faster(const Features& X);
 
 }  // namespace topwolf

@@ -83,7 +83,10 @@ class CpuEngine final : public Engine {
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
         // A score that overflowed must not pass for a small loss.
-        if (!std::all_of(s, s + problem_.m, [](double x) { return std::isfinite(x); })) sum = NAN;
+        if (!std::all_of(s, s + problem_.m, [](double x) { return std::isfinite(x); })) {
+          sum = NAN;
+          continue;
+        }
         sum += problem_.weight(i) * row_loss(i, s, mine);
         if (!shares) continue;
         const auto at = static_cast<std::size_t>(i);

@@ -29,16 +29,10 @@ std::int32_t rank_entries(std::int64_t y, const SparseRow& alpha, std::vector<Ra
   return own;
 }
 
-double rho_sum(const Loss& loss) {
-  double sum = 0.0;
-  for (double weight : loss.rho) sum += weight;
-  return sum;
-}
-
 // Groups between the places where a bound is met; groups of one cannot move.
 void split_where_tight(const Loss& loss, double zeta, const std::vector<Ranked>& ranked,
                        std::vector<std::int32_t>& group) {
-  const double slack = tightness * rho_sum(loss);
+  const double slack = tightness * loss.rho_sum();
   double beta_sum = 0.0, bound = 0.0;
   std::size_t begin = 0;
   std::int32_t groups = 0;
@@ -61,7 +55,7 @@ struct Interval {
 };
 
 Interval possible_zeta(const Loss& loss, const std::vector<Ranked>& ranked) {
-  const double whole = rho_sum(loss);
+  const double whole = loss.rho_sum();
   double B = 0.0;
   for (const Ranked& entry : ranked) B += entry.key;
   Interval zeta{B / whole, 1.0};
@@ -95,7 +89,7 @@ void face_groups(const Loss& loss, std::int64_t y, const SparseRow& alpha, std::
     return;
   }
   const double zeta = 0.5 * (low + high), B = alpha[static_cast<std::size_t>(own)].value;
-  ranked.push_back({zeta * rho_sum(loss) - B, own});
+  ranked.push_back({zeta * loss.rho_sum() - B, own});
   std::sort(ranked.begin(), ranked.end());
   split_where_tight(loss, zeta, ranked, group);
 }

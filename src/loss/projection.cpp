@@ -62,9 +62,7 @@ struct Threshold {
 // sum_j beta_j - theta = saturated_sum + open_sum - (open + 1) theta, open being the b_j > theta of blocks with
 // level < theta.
 Threshold find_threshold(const Loss& loss, const std::vector<Ranked>& b, const std::vector<PooledBlock>& blocks) {
-  double rho_sum = 0.0;
-  for (double weight : loss.rho) rho_sum += weight;
-  double theta = std::min(rho_sum, b.front().key);  // the sum of beta is at most that of rho
+  double theta = std::min(loss.rho_sum(), b.front().key);  // the sum of beta is at most that of rho
   double saturated_sum = 0.0, open_sum = 0.0;
   std::size_t saturated = 0;
   std::int64_t next = 0;  // first b not yet counted, in an open block or beyond theta
@@ -114,16 +112,20 @@ void guess_candidates(const Loss& loss, const SparseRow* before, std::int64_t y,
 }
 
 // Entries of at most `level` get beta = 0 whether they are in the list or not. If all others are in it, the guess was
-// right; if not, they are now.
+// right; if not, they are now. Keys that are not finite, y's among them, are never asked for.
 bool extend_candidates(double level, std::int64_t y, double floor, RowScratch& scratch) {
   const auto& b = scratch.key;
+  const double least = std::max({level, floor, std::numeric_limits<double>::lowest()});
   if (scratch.picked.size() < b.size()) scratch.picked.resize(b.size());
-  const std::int64_t wanted =
-      kernels().pick(b.data(), static_cast<std::int64_t>(b.size()), std::max(level, floor), scratch.picked.data());
-  std::int64_t listed = 0;
-  for (const auto& [key, j] : scratch.ranked) listed += (j != y && key >= std::max(level, floor)) ? 1 : 0;
+  const std::int64_t picked =
+      kernels().pick(b.data(), static_cast<std::int64_t>(b.size()), least, scratch.picked.data());
+  std::int64_t wanted = 0, listed = 0;
+  for (std::int64_t p = 0; p < picked; ++p) {
+    wanted += b[static_cast<std::size_t>(scratch.picked[static_cast<std::size_t>(p)])] > floor ? 1 : 0;
+  }
+  for (const auto& [key, j] : scratch.ranked) listed += (j != y && key >= least) ? 1 : 0;
   if (wanted <= listed) return false;
-  collect_keys(b, level, floor, scratch.picked, scratch.ranked);
+  collect_keys(b, least, floor, scratch.picked, scratch.ranked);
   return true;
 }
 
@@ -170,9 +172,8 @@ struct Slope {
 
 class TopKLine {
  public:
-  TopKLine(const Loss& loss, std::int64_t y, RowScratch& scratch) : loss_(loss), y_(y), scratch_(scratch) {
-    for (double weight : loss.rho) rho_sum_ += weight;
-  }
+  TopKLine(const Loss& loss, std::int64_t y, RowScratch& scratch)
+      : loss_(loss), y_(y), scratch_(scratch), rho_sum_(loss.rho_sum()) {}
 
   // Puts y at its place for zeta, regresses, and returns phi'(zeta).
   Slope at(double zeta) {
@@ -240,7 +241,7 @@ class TopKLine {
   const Loss& loss_;
   std::int64_t y_;
   RowScratch& scratch_;
-  double rho_sum_ = 0.0;
+  const double rho_sum_;
   std::int64_t label_rank_ = -1;
 };
 

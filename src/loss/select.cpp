@@ -3,6 +3,7 @@
 #include "loss/select.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/kernels.hpp"
 
@@ -22,6 +23,9 @@ void margin_keys(RowMargins delta, const double* s, std::int64_t m, double shift
 
 KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector<double>& copy) {
   constexpr std::int64_t few = 24;
+  if (K > static_cast<std::int64_t>(key.size())) {
+    return {*std::max_element(key.begin(), key.end()), -std::numeric_limits<double>::infinity()};
+  }
   if (K > few) {
     copy = key;
     std::nth_element(copy.begin(), copy.begin() + (K - 1), copy.end(), std::greater<>());

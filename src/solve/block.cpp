@@ -1,6 +1,7 @@
 #include "solve/block.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/rng.hpp"
@@ -52,7 +53,7 @@ class BlockSolver final : public Solver {
     engine_.round_weights(W);
     const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W, &A_, &share_));
     std::fill(due_.begin(), due_.end(), 0);  // everybody is looked at again
-    if (best_W_.empty() || primal < best_primal_) {
+    if (best_W_.empty() || primal < best_primal_ || std::isnan(best_primal_)) {
       best_primal_ = primal;
       best_W_ = std::move(W);
     }

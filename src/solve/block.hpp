@@ -14,7 +14,7 @@ struct BlockOptions {
   std::uint64_t seed{0};
   std::int64_t block_rows{0};  // 0: what the scores like best
   bool shrink{true};           // visit examples without a share of the gap less often
-  bool accelerate{true};       // conjugate gradients on the face after an epoch
+  bool accelerate{true};       // conjugate gradients on the face before every few epochs
 };
 
 std::unique_ptr<Solver> make_block_solver(const Problem& problem, Engine& engine, BlockScores& scores,

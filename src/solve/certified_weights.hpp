@@ -1,6 +1,7 @@
 // The best weights that were certified: rounded as a model stores them, their primal in double (G1).
 #pragma once
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ class CertifiedWeights {
   void offer(std::vector<double> W) {
     engine_.round_weights(W);
     const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W));
-    if (!W_.empty() && !(primal < primal_)) return;
+    if (!W_.empty() && !(primal < primal_ || std::isnan(primal_))) return;
     primal_ = primal;
     W_ = std::move(W);
   }

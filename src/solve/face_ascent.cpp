@@ -175,6 +175,7 @@ void FaceAscent::conjugate_gradients() {
 // The step, shortened to `length`, row by row put back into Q.
 FaceAscent::Line FaceAscent::move_rows(const DualRows& A, double length) {
   step_.resize(free_.size());
+  target_.resize(free_.size());
   Line line{};
   line.slope = parallel_sum(problem_.n, threads_, rows_per_task, [&](std::int64_t from, std::int64_t to) {
     RowScratch scratch;
@@ -198,7 +199,7 @@ FaceAscent::Line FaceAscent::move_rows(const DualRows& A, double length) {
   return line;
 }
 
-// The row's change into step_; returns its slope.
+// Where the row goes into target_, the change into step_; returns the slope.
 double FaceAscent::move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted, SparseRow& moved,
                             RowScratch& scratch) {
   const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
@@ -209,23 +210,21 @@ double FaceAscent::move_row(std::size_t i, const SparseRow& alpha, double length
   auto next = moved.begin();
   for (std::size_t e = 0; e < alpha.size(); ++e) {
     const bool kept = next != moved.end() && next->column == alpha[e].column;
-    step_[begin + e] = (kept ? (next++)->value : 0.0) - alpha[e].value;
+    target_[begin + e] = kept ? (next++)->value : 0.0;
+    step_[begin + e] = target_[begin + e] - alpha[e].value;
     slope += step_[begin + e] * gradient_[begin + e];
   }
   return slope;
 }
 
-// A + gamma step_ lies between two points of Q.
+// A + gamma step_ lies between two points of Q; a whole step ends exactly where the projection did.
 void FaceAscent::take(DualRows& A, double gamma) {
   scores_.add_product(gamma);
   for_rows([&](std::size_t i) {
     const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
     SparseRow& alpha = A[i];
     for (std::size_t e = 0; e < alpha.size(); ++e) {
-      const double before = alpha[e].value;
-      alpha[e].value += gamma * step_[begin + e];
-      // A whole step ends exactly where the projection did.
-      if (gamma == 1.0 && step_[begin + e] == -before) alpha[e].value = 0.0;
+      alpha[e].value = gamma == 1.0 ? target_[begin + e] : alpha[e].value + gamma * step_[begin + e];
     }
     std::erase_if(alpha, [](const Entry& entry) { return entry.value == 0.0; });
   });

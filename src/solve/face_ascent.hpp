@@ -3,6 +3,7 @@
 // conditioned.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/block_scores.hpp"
@@ -22,7 +23,7 @@ class FaceAscent {
   // D along a step: slope gamma - curvature gamma^2 / 2, times N.
   struct Line {
     double slope, curvature;
-    double gamma() const { return slope > 0.0 && slope < curvature ? slope / curvature : (slope > 0.0 ? 1.0 : 0.0); }
+    double gamma() const { return slope > 0.0 ? std::min(1.0, slope / curvature) : 0.0; }
     double gain(double gamma) const { return gamma * (slope - 0.5 * gamma * curvature); }
   };
   Line move_rows(const DualRows& A, double length);
@@ -44,7 +45,7 @@ class FaceAscent {
   EntryList free_;                    // the entries of rows that can move, ...
   std::vector<std::int32_t> group_;   // ... and together with which
   std::vector<std::int32_t> groups_;  // how many, row by row
-  std::vector<double> gradient_, residual_, direction_, total_, product_, step_;
+  std::vector<double> gradient_, residual_, direction_, total_, product_, step_, target_;
 };
 
 }  // namespace topwolf

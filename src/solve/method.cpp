@@ -13,7 +13,7 @@ namespace topwolf {
 namespace {
 
 // What either representation should cost, in seconds. The rates are those that bench/scores measured with two threads,
-// steps on the face included; docs/solvers.md says how well they predict.
+// steps on the face included.
 struct Costs {
   double weights, gram;
 };
@@ -28,10 +28,12 @@ Costs expected_costs(const Problem& problem) {
           visits_per_row * n * (n * sum + m * gathered) + 0.5 * n * n * d * gram_product};
 }
 
-// What block ascent keeps: A and what steps on the face need, about 1 kB an example, and five copies of W.
+// What block ascent keeps: A and the vectors of a step on the face, some 100 bytes an entry, and six copies of W while
+// it certifies. An example has about twice K entries and a few.
 double block_bytes(const Problem& problem) {
-  constexpr double example = 1e3, copies = 5.0;
-  return example * static_cast<double>(problem.n) +
+  const double entries = 8.0 + 2.0 * static_cast<double>(problem.loss.K());
+  constexpr double entry = 100.0, copies = 6.0;
+  return entry * entries * static_cast<double>(problem.n) +
          copies * 8.0 * static_cast<double>(problem.m) * static_cast<double>(problem.D());
 }
 
@@ -45,7 +47,8 @@ bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
     return false;
   }
   const double bytes = problem.X.index() % 2 == 0 ? 4.0 : 8.0;
-  const double gram_bytes = static_cast<double>(problem.n) * static_cast<double>(problem.n + problem.m) * bytes;
+  // The matrix, as much again for its parts in a step on the face, and the scores.
+  const double gram_bytes = static_cast<double>(problem.n) * static_cast<double>(2 * problem.n + problem.m) * bytes;
   if (gram_bytes > 0.25 * physical_memory()) {
     why = fmt::format("the Gram matrix would take {:.1f} GB", gram_bytes / 1e9);
     return false;
@@ -59,8 +62,9 @@ bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
 
 Method make_method(const Problem& problem, const TrainOptions& options, Engine& engine, int threads) {
   Method method;
-  const bool fits = block_bytes(problem) <= 0.8 * physical_memory();
-  if (options.solver == SolverName::block || (options.solver == SolverName::automatic && fits)) {
+  const bool too_large = options.solver == SolverName::automatic && options.scores == ScoresName::automatic &&
+                         block_bytes(problem) > 0.8 * physical_memory();
+  if (options.solver == SolverName::block || (options.solver == SolverName::automatic && !too_large)) {
     std::string why;
     const bool gram = choose_gram(problem, options.scores, why);
     method.scores = gram ? make_gram_scores(problem, threads) : make_weights_scores(problem, threads);
@@ -72,8 +76,9 @@ Method make_method(const Problem& problem, const TrainOptions& options, Engine& 
     return method;
   }
   method.name = to_string(options.solver == SolverName::automatic ? SolverName::lsfw : options.solver);
-  method.choice = fits ? fmt::format("{}: as asked", method.name)
-                       : fmt::format("{}: block ascent would take {:.1f} GB", method.name, block_bytes(problem) / 1e9);
+  method.choice = too_large
+                      ? fmt::format("{}: block ascent would take {:.1f} GB", method.name, block_bytes(problem) / 1e9)
+                      : fmt::format("{}: as asked", method.name);
   if (options.solver == SolverName::apg) {
     method.solver = make_apg_solver(problem, engine, threads);
     return method;

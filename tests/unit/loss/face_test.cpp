@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "support/random_rows.hpp"
@@ -120,6 +122,27 @@ RC_GTEST_PROP(ProjectWithin, IsTheProjectionAmongPointsThatVanishElsewhere, ()) 
   project_within(row.loss, all, y, some, scratch);
   RC_ASSERT(some.size() == all.size());
   for (std::size_t e = 0; e < all.size(); ++e) RC_ASSERT(std::abs(some[e].value - all[e].value) <= 1e-12);
+}
+
+TEST(ProjectWithin, AllowsFewerEntriesThanWeights) {
+  RowScratch scratch;
+  SparseRow alpha;
+  const SparseRow few{{3, -0.02}, {40, 0.05}, {77, -0.03}};
+  project_within({Family::usunier, std::vector<double>(30, 1.0 / 30), 0.0}, few, 40, alpha, scratch);
+  ASSERT_EQ(alpha.size(), few.size());
+  for (std::size_t e = 0; e < few.size(); ++e) EXPECT_NEAR(alpha[e].value, few[e].value, 1e-15);
+}
+
+TEST(Projection, EndsWhateverTheKeys) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  RowScratch scratch;
+  SparseRow alpha;
+  for (const Family family : {Family::usunier, Family::top_k}) {
+    for (const double odd : {-infinite, infinite, std::nan("")}) {
+      const std::vector<double> a{0.0, odd, odd, 1.0, odd};
+      for (const std::int64_t y : {0, 1}) project({family, {0.5, 0.3, 0.2}, 0.0}, a.data(), 5, y, alpha, scratch);
+    }
+  }
 }
 
 }  // namespace
