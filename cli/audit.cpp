@@ -55,6 +55,11 @@ void load_matrix(const Arguments& arguments, Audit& audit) {
   if (!arguments.has("precision")) options.precision = Precision::float64;
   audit.data = make_dataset(load_raw(options));
   audit.model = load_coefficients(arguments.required_positional(1), audit.data.X.cols(), audit.data.classes);
+  // Sparse text does not tell how many features there are: the last one may never occur.
+  if (audit.data.X.sparse() && audit.model.bias != 0.0) {
+    audit.warnings.add(fmt::format(
+        "the data names {} features, so what the matrix has beyond them is read as intercepts", audit.data.X.cols()));
+  }
 }
 
 void load_own(const Arguments& arguments, Audit& audit) {

@@ -283,7 +283,7 @@ namespace {
 // rho_1, sum(beta) = rho_1. Newton's method from below ends on the root, because the sum is convex in theta; nothing
 // needs to be sorted. Where rho_1 bounds the sum everything is measured from the largest key, so that large parts never
 // meet.
-void project_simplex(double rho, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+void project_simplex(double rho, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
   const auto& b = scratch.key;
   const auto m = static_cast<std::int64_t>(b.size());
   const double largest = bound_keys(b, 1, scratch.copy).largest;
@@ -292,13 +292,22 @@ void project_simplex(double rho, std::int64_t y, SparseRow& alpha, RowScratch& s
   if (largest > rho) kernels().sum_above(b.data(), m, rho, rho, &sum);
   const bool bounded = sum > rho;
   const double base = bounded ? largest : 0.0;
-  double theta = bounded ? -rho : 0.5 * largest;  // measured from base, as all that follows
-  for (std::int64_t before = 0, count = 1; count != before;) {
-    before = count;
+  // The root for some of the keys is at most the root for all. It is measured from base, as all that follows.
+  const auto root = [&](double keys, std::int64_t count) {
+    return bounded ? (keys - rho) / static_cast<double>(count) : keys / static_cast<double>(count + 1);
+  };
+  double theta = root(largest - base, 1);
+  if (before) {
+    double keys = 0.0;
+    for (const Entry& entry : *before)
+      keys += entry.column == y ? 0.0 : b[static_cast<std::size_t>(entry.column)] - base;
+    if (before->size() > 1) theta = std::max(theta, root(keys, static_cast<std::int64_t>(before->size()) - 1));
+  }
+  for (std::int64_t last = 0, count = 1; count != last;) {
+    last = count;
     count = kernels().sum_above(b.data(), m, base + theta, base, &sum);
     if (count == 0) break;  // rounding: the largest key alone
-    const double next = bounded ? (sum - rho) / static_cast<double>(count) : sum / static_cast<double>(count + 1);
-    theta = std::max(theta, next);
+    theta = std::max(theta, root(sum, count));
   }
   if (scratch.picked.size() < b.size()) scratch.picked.resize(b.size());
   const std::int64_t count = kernels().pick(b.data(), m, base + theta, scratch.picked.data());
@@ -322,7 +331,7 @@ void project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, Spa
   alpha.clear();
   scratch.key[static_cast<std::size_t>(y)] = minus_infinity;
   if (loss.K() == 1) {
-    project_simplex(loss.rho.front(), y, alpha, scratch);
+    project_simplex(loss.rho.front(), y, before, alpha, scratch);
   } else if (loss.family == Family::usunier) {
     project_usunier(loss, before, y, alpha, scratch);
   } else {
