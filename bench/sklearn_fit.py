@@ -14,6 +14,8 @@ def main():
     X, y = load_svmlight_file(path)
     if X.nnz >= 0.25 * X.shape[0] * X.shape[1]:
         X = X.toarray()
+    else:  # LinearSVC takes no other indices
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     model = LinearSVC(multi_class="crammer_singer", C=C, tol=tol, fit_intercept=False, max_iter=100000)
     start = time.perf_counter()
     model.fit(X, y)
