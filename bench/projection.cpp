@@ -43,40 +43,36 @@ std::vector<Row> rows_of(const benchmark::State& state) {
   return rows;
 }
 
-void plain_projection(benchmark::State& state) {
+// Times call(loss, row, alpha, scratch), one row after the other.
+template <class Call>
+void time_rows(benchmark::State& state, const Call& call) {
   const Loss loss = loss_of(state);
   const auto rows = rows_of(state);
+  RowScratch scratch;
+  SparseRow alpha;
   std::size_t next = 0;
   for (auto _ : state) {
-    const Row& row = rows[next++ % rows.size()];
-    benchmark::DoNotOptimize(plain::project(loss, row.a, static_cast<std::size_t>(row.y)));
+    call(loss, rows[next++ % rows.size()], alpha, scratch);
+    benchmark::DoNotOptimize(alpha.data());
   }
+}
+
+void plain_projection(benchmark::State& state) {
+  time_rows(state, [](const Loss& loss, const Row& row, SparseRow&, RowScratch&) {
+    benchmark::DoNotOptimize(plain::project(loss, row.a, static_cast<std::size_t>(row.y)));
+  });
 }
 
 void without_guess(benchmark::State& state) {
-  const Loss loss = loss_of(state);
-  const auto rows = rows_of(state);
-  RowScratch scratch;
-  SparseRow alpha;
-  std::size_t next = 0;
-  for (auto _ : state) {
-    const Row& row = rows[next++ % rows.size()];
+  time_rows(state, [&](const Loss& loss, const Row& row, SparseRow& alpha, RowScratch& scratch) {
     project(loss, row.a.data(), state.range(0), row.y, alpha, scratch);
-    benchmark::DoNotOptimize(alpha.data());
-  }
+  });
 }
 
 void with_guess(benchmark::State& state) {
-  const Loss loss = loss_of(state);
-  const auto rows = rows_of(state);
-  RowScratch scratch;
-  SparseRow alpha;
-  std::size_t next = 0;
-  for (auto _ : state) {
-    const Row& row = rows[next++ % rows.size()];
+  time_rows(state, [&](const Loss& loss, const Row& row, SparseRow& alpha, RowScratch& scratch) {
     block_step(loss, nullptr, row.scores.data(), state.range(0), row.y, 1.0, row.alpha, alpha, scratch);
-    benchmark::DoNotOptimize(alpha.data());
-  }
+  });
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {

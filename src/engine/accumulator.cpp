@@ -4,7 +4,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
@@ -12,24 +12,14 @@ namespace {
 // Columns per task: the rows of a chunk, this wide, stay in the second-level cache while all classes pass by.
 constexpr std::int64_t strip = 128;
 
-void add_rows(const DenseView<float>& X, const std::int64_t* row, const double* value, std::int64_t count,
-              std::int64_t from, std::int64_t to, double* out) {
-  kernels().accumulate_f32(X.data + from, X.stride, row, value, count, to - from, out);
-}
-
-void add_rows(const DenseView<float>& X, const std::int64_t* row, const double* value, std::int64_t count,
-              std::int64_t from, std::int64_t to, float* out) {
-  kernels().accumulate_f32_f32(X.data + from, X.stride, row, value, count, to - from, out);
-}
-
-void add_rows(const DenseView<double>&, const std::int64_t*, const double*, std::int64_t, std::int64_t, std::int64_t,
-              float*) {
-  fail(ErrorKind::internal, "sums of float64 features were asked for in float32");
-}
-
-void add_rows(const DenseView<double>& X, const std::int64_t* row, const double* value, std::int64_t count,
-              std::int64_t from, std::int64_t to, double* out) {
-  kernels().accumulate_f64(X.data + from, X.stride, row, value, count, to - from, out);
+template <class T, class Out>
+void add_rows(const DenseView<T>& X, const std::int64_t* row, const double* value, std::int64_t count,
+              std::int64_t from, std::int64_t to, Out* out) {
+  if constexpr (sizeof(T) > sizeof(Out)) {
+    fail(ErrorKind::internal, "sums of float64 features were asked for in float32");
+  } else {
+    accumulate(X.data + from, X.stride, row, value, count, to - from, out);
+  }
 }
 
 // A sparse row is added whole (from = 0, to = d).
@@ -47,10 +37,9 @@ void add_rows(const CsrView<T>& X, const std::int64_t* row, const double* value,
 
 void append_entries(const Problem& problem, std::span<const std::int64_t> rows, const std::vector<SparseRow>& change,
                     bool local, std::vector<RowEntry>& entries) {
-  const double scale = 1.0 / (problem.lambda * problem.N);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::int64_t at = local ? static_cast<std::int64_t>(r) : rows[r];
-    for (const auto& [j, value] : change[r]) entries.push_back({at, j, scale * problem.weight(rows[r]) * value});
+    for (const auto& [j, value] : change[r]) entries.push_back({at, j, problem.factor(rows[r]) * value});
   }
 }
 

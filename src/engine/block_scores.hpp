@@ -20,6 +20,14 @@ struct EntryList {
   std::size_t size() const { return column.size(); }
 };
 
+// Calls body(i, e) for every entry e of every row i.
+template <class Body>
+void for_entries(const EntryList& list, const Body& body) {
+  for (std::size_t i = 0; i + 1 < list.row_begin.size(); ++i) {
+    for (std::int64_t e = list.row_begin[i]; e < list.row_begin[i + 1]; ++e) body(static_cast<std::int64_t>(i), e);
+  }
+}
+
 class BlockScores {
  public:
   virtual ~BlockScores() = default;

@@ -1,44 +1,17 @@
 #include "engine/face_product.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "core/threads.hpp"
-#include "kernels/kernels.hpp"
+#include "engine/entry_groups.hpp"
+#include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
 
 constexpr std::int64_t rows_per_task = 128;
 
-void add_rows(const float* X, std::int64_t stride, const std::int64_t* row, const double* value, std::int64_t count,
-              std::int64_t cols, float* out) {
-  kernels().accumulate_f32_f32(X, stride, row, value, count, cols, out);
-}
-void add_rows(const double* X, std::int64_t stride, const std::int64_t* row, const double* value, std::int64_t count,
-              std::int64_t cols, double* out) {
-  kernels().accumulate_f64(X, stride, row, value, count, cols, out);
-}
-
-void dots(const float* x, std::int64_t cols, const float* W, std::int64_t stride, const std::int32_t* column,
-          std::int64_t count, double* out) {
-  kernels().dots_f32(x, cols, W, stride, column, count, out);
-}
-void dots(const double* x, std::int64_t cols, const double* W, std::int64_t stride, const std::int32_t* column,
-          std::int64_t count, double* out) {
-  kernels().dots_f64(x, cols, W, stride, column, count, out);
-}
-
-void row_scores(const float* value, const std::int32_t* column, std::int64_t count, const float* V, std::int64_t pitch,
-                std::int64_t m, float* s) {
-  kernels().sparse_scores_f32(value, column, count, V, pitch, m, s);
-}
-void row_scores(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
-                std::int64_t pitch, std::int64_t m, double* s) {
-  kernels().sparse_scores_f64(value, column, count, V, pitch, m, s);
-}
-
-// Rows, entries and factors that both layouts share.
+// Rows and entries that both layouts share.
 class Entries {
  public:
   explicit Entries(const Problem& problem) : problem_(problem) {}
@@ -48,7 +21,6 @@ class Entries {
   std::int64_t end(std::int64_t i) const { return list_->row_begin[static_cast<std::size_t>(i) + 1]; }
   const std::int32_t* column(std::int64_t e) const { return list_->column.data() + e; }
   std::size_t size() const { return list_->size(); }
-  double factor(std::int64_t i) const { return problem_.weight(i) / (problem_.lambda * problem_.N); }
 
   // Calls body(i) for all rows that have entries.
   template <class Body>
@@ -76,25 +48,15 @@ class DenseProduct final : public FaceProduct<T> {
 
   void set_entries(const EntryList& list) override {
     entries_.set(list);
-    const std::int64_t m = problem_.m;
-    row_.resize(entries_.size());
-    place_.resize(entries_.size());
-    value_.resize(entries_.size());
-    begin_.assign(static_cast<std::size_t>(chunks() * m + 1), 0);
-    visit_entries([&](std::int64_t i, std::int64_t e) { ++begin_[slot(i, e) + 1]; });
-    for (std::size_t s = 1; s < begin_.size(); ++s) begin_[s] += begin_[s - 1];
-    std::vector<std::int64_t> next(begin_.begin(), begin_.end() - 1);
-    visit_entries([&](std::int64_t i, std::int64_t e) {
-      const auto at = static_cast<std::size_t>(next[slot(i, e)]++);
-      row_[at] = i;
-      place_[at] = e;
-    });
+    groups_.sort(list, chunks() * problem_.m,
+                 [&](std::int64_t i, std::int64_t j) { return i / chunk_rows * problem_.m + j; });
+    value_.resize(list.size());
   }
 
   void weigh(const std::vector<double>& P) override {
     const std::int64_t m = problem_.m, D = problem_.D(), d = problem_.d;
-    for (std::size_t at = 0; at < row_.size(); ++at) {
-      value_[at] = entries_.factor(row_[at]) * P[static_cast<std::size_t>(place_[at])];
+    for (std::size_t at = 0; at < value_.size(); ++at) {
+      value_[at] = problem_.factor(groups_.row[at]) * P[static_cast<std::size_t>(groups_.place[at])];
     }
     W_.assign(static_cast<std::size_t>(m * D), T{0});
     const std::int64_t strips = std::max<std::int64_t>(1, (d + strip - 1) / strip);
@@ -127,23 +89,14 @@ class DenseProduct final : public FaceProduct<T> {
   static constexpr std::int64_t strip = 128, chunk_rows = 1024;
 
   std::int64_t chunks() const { return (problem_.n + chunk_rows - 1) / chunk_rows; }
-  std::size_t slot(std::int64_t i, std::int64_t e) const {
-    return static_cast<std::size_t>(i / chunk_rows * problem_.m + *entries_.column(e));
-  }
-
-  template <class Body>
-  void visit_entries(const Body& body) const {
-    for (std::int64_t i = 0; i < problem_.n; ++i) {
-      for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) body(i, e);
-    }
-  }
 
   void add(std::int64_t chunk, std::int64_t j, std::int64_t from, std::int64_t to) {
-    const auto s = static_cast<std::size_t>(chunk * problem_.m + j);
-    const std::int64_t first = begin_[s], count = begin_[s + 1] - first, d = problem_.d;
+    const std::int64_t g = chunk * problem_.m + j, count = groups_.count(g), d = problem_.d;
+    const std::int64_t first = groups_.begin[static_cast<std::size_t>(g)];
     if (count == 0) return;
     T* out = W_.data() + j * problem_.D();
-    add_rows(X_.data + from, X_.stride, row_.data() + first, value_.data() + first, count, to - from, out + from);
+    accumulate(X_.data + from, X_.stride, groups_.row.data() + first, value_.data() + first, count, to - from,
+               out + from);
     if (problem_.bias == 0.0 || from > 0) return;
     for (std::int64_t e = first; e < first + count; ++e) {
       out[d] += static_cast<T>(problem_.bias * value_[static_cast<std::size_t>(e)]);
@@ -154,10 +107,9 @@ class DenseProduct final : public FaceProduct<T> {
   const DenseView<T> X_;
   const int threads_;
   Entries entries_;
-  std::vector<std::int64_t> begin_;        // by chunk and class
-  std::vector<std::int64_t> row_, place_;  // of an entry: its row, and its place in the list
-  std::vector<double> value_;
-  std::vector<T> W_;  // (m x D)
+  EntryGroups groups_;         // by chunk and class
+  std::vector<double> value_;  // in their order
+  std::vector<T> W_;           // (m x D)
 };
 
 // A task owns a range of features, balanced by non-zeros, and goes through all rows.
@@ -195,7 +147,7 @@ class SparseProduct final : public FaceProduct<T> {
     if (problem_.bias == 0.0) return;
     T* v = V_.data() + problem_.d * pitch_;
     std::fill(v, v + pitch_, T{0});
-    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(v, entries_.factor(i) * problem_.bias, i, P);
+    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(v, problem_.factor(i) * problem_.bias, i, P);
   }
 
   const std::vector<T>& weights() const override { return V_; }
@@ -212,7 +164,7 @@ class SparseProduct final : public FaceProduct<T> {
       auto& s = scratch[static_cast<std::size_t>(omp_get_thread_num())];
       s.resize(static_cast<std::size_t>(m));
       const std::int64_t first = X_.row_begin[i];
-      row_scores(X_.value + first, X_.column + first, X_.row_begin[i + 1] - first, V.data(), pitch_, m, s.data());
+      sparse_scores(X_.value + first, X_.column + first, X_.row_begin[i + 1] - first, V.data(), pitch_, m, s.data());
       for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
         const std::int64_t j = *entries_.column(e);
         double& score = S[static_cast<std::size_t>(e)];
@@ -248,7 +200,7 @@ class SparseProduct final : public FaceProduct<T> {
     const std::int32_t* const first = X_.column + X_.row_begin[i];
     const std::int32_t* const last = X_.column + X_.row_begin[i + 1];
     const std::int32_t* c = search ? std::lower_bound(first, last, static_cast<std::int32_t>(from)) : first;
-    const double factor = entries_.factor(i);
+    const double factor = problem_.factor(i);
     for (; c != last && *c < to; ++c) {
       add_row(V_.data() + *c * pitch_, factor * static_cast<double>(X_.value[c - X_.column]), i, P);
     }

@@ -26,11 +26,6 @@ class FaceProduct {
   virtual void score(const std::vector<T>& weights, std::vector<double>& S) const = 0;
 };
 
-// m rounded up to whole vectors: the pitch of weights kept feature by feature.
-inline std::int64_t class_pitch(std::int64_t m) {
-  return (m + 7) / 8 * 8;
-}
-
 template <class T>
 std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads);
 template <class T>

@@ -8,8 +8,9 @@
 #include "engine/accumulator.hpp"
 #include "engine/blas.hpp"
 #include "engine/block_scores.hpp"
+#include "engine/entry_groups.hpp"
 #include "engine/scorer.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
@@ -110,29 +111,16 @@ class GramScores final : public BlockScores {
 
   void set_entries(const EntryList& entries) override {
     list_ = &entries;
-    begin_.assign(static_cast<std::size_t>(problem_.m + 1), 0);
-    for (std::int32_t j : entries.column) ++begin_[static_cast<std::size_t>(j) + 1];
-    for (std::size_t j = 1; j < begin_.size(); ++j) begin_[j] += begin_[j - 1];
-    row_.resize(entries.size());
-    place_.resize(entries.size());
-    std::vector<std::int64_t> next(begin_.begin(), begin_.end() - 1);
-    for (std::int64_t i = 0; i < n_; ++i) {
-      for (std::int64_t e = entries.row_begin[static_cast<std::size_t>(i)];
-           e < entries.row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
-        const auto at =
-            static_cast<std::size_t>(next[static_cast<std::size_t>(entries.column[static_cast<std::size_t>(e)])]++);
-        row_[at] = i;
-        place_[at] = e;
-      }
-    }
+    by_class_.sort(entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; });
     pack();
   }
 
   void entry_scores(std::vector<double>& S) override {
-    S.resize(row_.size());
+    S.resize(by_class_.row.size());
     for (std::int64_t j = 0; j < problem_.m; ++j) {
       for_class(j, [&](std::size_t at) {
-        S[static_cast<std::size_t>(place_[at])] = static_cast<double>(S_[static_cast<std::size_t>(j * n_ + row_[at])]);
+        S[static_cast<std::size_t>(by_class_.place[at])] =
+            static_cast<double>(S_[static_cast<std::size_t>(j * n_ + by_class_.row[at])]);
       });
     }
   }
@@ -143,16 +131,16 @@ class GramScores final : public BlockScores {
     std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
     if (S) S->resize(P.size());
     parallel_for(problem_.m, threads_, [&](std::int64_t j) {
-      const auto first = static_cast<std::size_t>(begin_[static_cast<std::size_t>(j)]);
+      const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
       std::vector<T> p;
       for_class(j, [&](std::size_t at) { p.push_back(static_cast<T>(weighted(at))); });
       std::vector<double> s(p.size());
       class_product(j, p, s);
       double sum = 0.0;
       for_class(j, [&](std::size_t at) {
-        const auto place = static_cast<std::size_t>(place_[at]);
+        const auto place = static_cast<std::size_t>(by_class_.place[at]);
         if (S) (*S)[place] = s[at - first];
-        sum += problem_.weight(row_[at]) * last_[place] * s[at - first];
+        sum += problem_.weight(by_class_.row[at]) * last_[place] * s[at - first];
       });
       curvature[static_cast<std::size_t>(j)] = sum;
     });
@@ -162,23 +150,18 @@ class GramScores final : public BlockScores {
   void add_product(double gamma) override {
     entries_.resize(1);
     entries_[0].clear();
-    for (std::int64_t i = 0; i < n_; ++i) {
-      for (std::int64_t e = list_->row_begin[static_cast<std::size_t>(i)];
-           e < list_->row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
-        const auto at = static_cast<std::size_t>(e);
-        const double scale = gamma * problem_.weight(i) / (problem_.lambda * problem_.N);
-        if (last_[at] != 0.0) entries_[0].push_back({i, list_->column[at], scale * last_[at]});
-      }
-    }
+    for_entries(*list_, [&](std::int64_t i, std::int64_t e) {
+      const auto at = static_cast<std::size_t>(e);
+      if (last_[at] != 0.0) entries_[0].push_back({i, list_->column[at], gamma * problem_.factor(i) * last_[at]});
+    });
     accumulator_->add(entries_, S_, threads_);
   }
 
  private:
   template <class Body>
   void for_class(std::int64_t j, const Body& body) const {
-    for (std::int64_t at = begin_[static_cast<std::size_t>(j)]; at < begin_[static_cast<std::size_t>(j) + 1]; ++at) {
-      body(static_cast<std::size_t>(at));
-    }
+    const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
+    for (std::size_t at = first; at < first + static_cast<std::size_t>(by_class_.count(j)); ++at) body(at);
   }
 
   // The Gram matrix of each class's rows, side by side, because tens of products use it; not where they take more room
@@ -187,7 +170,7 @@ class GramScores final : public BlockScores {
     packed_begin_.assign(static_cast<std::size_t>(problem_.m + 1), 0);
     for (std::int64_t j = 0; j < problem_.m; ++j) {
       const auto at = static_cast<std::size_t>(j);
-      const std::int64_t rows = begin_[at + 1] - begin_[at];
+      const std::int64_t rows = by_class_.count(j);
       packed_begin_[at + 1] = packed_begin_[at] + rows * rows;
     }
     if (packed_begin_.back() > n_ * n_) packed_begin_.assign(packed_begin_.size(), 0);
@@ -198,8 +181,8 @@ class GramScores final : public BlockScores {
     parallel_for(problem_.m, threads_, [&](std::int64_t j) {
       T* to = packed_.data() + packed_begin_[static_cast<std::size_t>(j)];
       for_class(j, [&](std::size_t a) {
-        const T* g = G_.data() + row_[a] * n_;
-        for_class(j, [&](std::size_t b) { *to++ = g[row_[b]]; });
+        const T* g = G_.data() + by_class_.row[a] * n_;
+        for_class(j, [&](std::size_t b) { *to++ = g[by_class_.row[b]]; });
       });
     });
   }
@@ -210,14 +193,10 @@ class GramScores final : public BlockScores {
     const auto rows = static_cast<std::int64_t>(p.size());
     if (packed_begin_[at + 1] > packed_begin_[at]) {
       const T* K = packed_.data() + packed_begin_[at];
-      if constexpr (std::is_same_v<T, float>) {
-        kernels().dots_f32(p.data(), rows, K, rows, every_.data(), rows, s.data());
-      } else {
-        kernels().dots_f64(p.data(), rows, K, rows, every_.data(), rows, s.data());
-      }
+      dots(p.data(), rows, K, rows, every_.data(), rows, s.data());
       return;
     }
-    const std::int64_t* row = row_.data() + begin_[at];
+    const std::int64_t* row = by_class_.row.data() + by_class_.begin[at];
     for (std::size_t a = 0; a < p.size(); ++a) {
       const T* g = G_.data() + row[a] * n_;
       T sum{0};
@@ -227,7 +206,7 @@ class GramScores final : public BlockScores {
   }
 
   double weighted(std::size_t at) const {
-    return problem_.weight(row_[at]) / (problem_.lambda * problem_.N) * last_[static_cast<std::size_t>(place_[at])];
+    return problem_.factor(by_class_.row[at]) * last_[static_cast<std::size_t>(by_class_.place[at])];
   }
 
   const Problem& problem_;
@@ -238,8 +217,8 @@ class GramScores final : public BlockScores {
   std::unique_ptr<Accumulator<T>> accumulator_;
   std::vector<std::vector<RowEntry>> entries_;
   const EntryList* list_ = nullptr;
-  std::vector<std::int64_t> begin_, row_, place_;  // the listed entries by class: their row, their place in the list
-  std::vector<T> packed_;                          // (rows x rows) of class j at packed_begin_[j]
+  EntryGroups by_class_;
+  std::vector<T> packed_;  // (rows x rows) of class j at packed_begin_[j]
   std::vector<std::int64_t> packed_begin_;
   std::vector<std::int32_t> every_;  // 0, 1, 2, ...
   std::vector<double> last_;         // P of the last product

@@ -22,6 +22,8 @@ struct Problem {
 
   std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }
   double weight(std::int64_t i) const { return omega.empty() ? 1.0 : omega[static_cast<std::size_t>(i)]; }
+  // D2: what alpha_i x_i^T is multiplied with in W(A). Times ||x_i||^2 it is the q of L6.
+  double factor(std::int64_t i) const { return weight(i) / (lambda * N); }
   std::int64_t label(std::int64_t i) const { return y[static_cast<std::size_t>(i)]; }
   RowMargins margins(std::int64_t i) const { return cost ? cost + label(i) * m : nullptr; }
 };

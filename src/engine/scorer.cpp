@@ -6,7 +6,7 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "engine/blas.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
@@ -30,28 +30,16 @@ void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, c
   }
 }
 
-void sparse_row(const float* value, const std::int32_t* column, std::int64_t count, const float* V, std::int64_t pitch,
-                std::int64_t m, float* s) {
-  kernels().sparse_scores_f32(value, column, count, V, pitch, m, s);
-}
-void sparse_row(const float* value, const std::int32_t* column, std::int64_t count, const double* V, std::int64_t pitch,
-                std::int64_t m, double* s) {
-  kernels().sparse_scores_f32_f64(value, column, count, V, pitch, m, s);
-}
-void sparse_row(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
-                std::int64_t pitch, std::int64_t m, double* s) {
-  kernels().sparse_scores_f64(value, column, count, V, pitch, m, s);
-}
-void sparse_row(const double*, const std::int32_t*, std::int64_t, const float*, std::int64_t, std::int64_t, float*) {
-  fail(ErrorKind::internal, "scores of float64 sparse features were asked for in float32");
-}
-
 template <class T, class R>
 void panel_scores(const CsrView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
                   std::int64_t pitch, R* S, std::vector<R>&) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t first = X.row_begin[i];
-    sparse_row(X.value + first, X.column + first, X.row_begin[i + 1] - first, W.data(), pitch, m, S + (i - begin) * m);
+    const std::int64_t first = X.row_begin[i], count = X.row_begin[i + 1] - first;
+    if constexpr (sizeof(T) > sizeof(R)) {
+      fail(ErrorKind::internal, "scores of float64 sparse features were asked for in float32");
+    } else {
+      sparse_scores(X.value + first, X.column + first, count, W.data(), pitch, m, S + (i - begin) * m);
+    }
   }
 }
 
@@ -65,7 +53,7 @@ template <class R>
 Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
   const bool sparse = X_.index() >= 2;
-  pitch_ = (m + 7) / 8 * 8;
+  pitch_ = class_pitch(m);
   weights_.resize(static_cast<std::size_t>(sparse ? d_ * pitch_ : m * d_));
   bias_scores_.resize(static_cast<std::size_t>(m));
 }

@@ -2,7 +2,6 @@
 // one by one, because their inner products would cost more than their scores.
 
 #include <algorithm>
-#include <type_traits>
 
 #include "core/threads.hpp"
 #include "engine/accumulator.hpp"
@@ -10,51 +9,66 @@
 #include "engine/block_scores.hpp"
 #include "engine/face_product.hpp"
 #include "engine/row_lengths.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
 
-// lambda N ||W(P)||^2, and the scores of the entries.
+// What dense and sparse rows share: the working weights, in the layout that suits the rows, and steps in many rows.
 template <class T>
-double weighted_product(const Problem& problem, FaceProduct<T>& face, const std::vector<double>& P,
-                        std::vector<double>* S, int threads) {
-  face.weigh(P);
-  const auto& W = face.weights();
-  if (S) face.score(W, *S);
-  const double norm2 = parallel_sum(
-      static_cast<std::int64_t>(W.size()), threads, numbers_per_task, [&](std::int64_t from, std::int64_t to) {
-        double sum = 0.0;
-        for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
-          sum += static_cast<double>(W[at]) * static_cast<double>(W[at]);
-        }
-        return sum;
-      });
-  return problem.lambda * problem.N * norm2;
-}
+class Weights : public BlockScores {
+ public:
+  Weights(const Problem& problem, int threads, std::unique_ptr<FaceProduct<T>> face, std::int64_t size)
+      : problem_(problem), threads_(threads), face_(std::move(face)), weights_(static_cast<std::size_t>(size), T{0}) {}
 
-template <class T>
-void add_to(double gamma, const std::vector<T>& from, std::vector<T>& to, int threads) {
-  const auto size = static_cast<std::int64_t>(to.size());
-  parallel_for((size + numbers_per_task - 1) / numbers_per_task, threads, [&](std::int64_t task) {
-    const std::int64_t end = std::min(size, (task + 1) * numbers_per_task);
-    for (auto at = static_cast<std::size_t>(task * numbers_per_task); at < static_cast<std::size_t>(end); ++at) {
-      to[at] += static_cast<T>(gamma) * from[at];
-    }
-  });
-}
+  void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
+  void entry_scores(std::vector<double>& S) override { face_->score(weights_, S); }
 
+  double product(const std::vector<double>& P, std::vector<double>* S) override {
+    face_->weigh(P);
+    const auto& W = face_->weights();
+    if (S) face_->score(W, *S);
+    const double norm2 = parallel_sum(size(), threads_, numbers_per_task, [&](std::int64_t from, std::int64_t to) {
+      double sum = 0.0;
+      for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
+        sum += static_cast<double>(W[at]) * static_cast<double>(W[at]);
+      }
+      return sum;
+    });
+    return problem_.lambda * problem_.N * norm2;
+  }
+
+  void add_product(double gamma) override {
+    const auto& W = face_->weights();
+    parallel_for((size() + numbers_per_task - 1) / numbers_per_task, threads_, [&](std::int64_t task) {
+      const std::int64_t end = std::min(size(), (task + 1) * numbers_per_task);
+      for (auto at = static_cast<std::size_t>(task * numbers_per_task); at < static_cast<std::size_t>(end); ++at) {
+        weights_[at] += static_cast<T>(gamma) * W[at];
+      }
+    });
+  }
+
+ protected:
+  std::int64_t size() const { return static_cast<std::int64_t>(weights_.size()); }
+
+  const Problem& problem_;
+  const int threads_;
+  const std::unique_ptr<FaceProduct<T>> face_;
+  std::vector<T> weights_;
+};
+
+// weights_: W (m x D).
 template <class T>
-class DenseWeights final : public BlockScores {
+class DenseWeights final : public Weights<T> {
+  using Weights<T>::problem_;
+  using Weights<T>::weights_;
+
  public:
   DenseWeights(const Problem& problem, const DenseView<T>& X, int threads)
-      : problem_(problem),
+      : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.m * problem.D()),
         X_(X),
-        threads_(threads),
         block_threads_(products_of_block() < worth_waking ? 1 : threads),
-        gathered_(static_cast<std::size_t>(block_rows() * X.cols)),
-        face_(make_face_product(problem, X, threads)) {
-    W_.assign(static_cast<std::size_t>(problem.m * problem.D()), T{0});
+        gathered_(static_cast<std::size_t>(block_rows() * X.cols)) {
     view_ = DenseView<T>{gathered_.data(), block_rows(), X.cols, X.cols};
     accumulator_ = std::make_unique<Accumulator<T>>(view_, problem.m, problem.bias);
   }
@@ -77,7 +91,8 @@ class DenseWeights final : public BlockScores {
         return;
       }
       const std::int64_t from = m * (task - 1) / groups, to = m * task / groups;
-      multiply_transposed(count, to - from, d, gathered_.data(), d, W_.data() + from * D, D, scores_.data() + from, m);
+      multiply_transposed(count, to - from, d, gathered_.data(), d, weights_.data() + from * D, D,
+                          scores_.data() + from, m);
     });
     S.assign(scores_.begin(), scores_.end());
     G.assign(gram_.begin(), gram_.end());
@@ -86,7 +101,7 @@ class DenseWeights final : public BlockScores {
     for (std::int64_t r = 0; r < count; ++r) {
       for (std::int64_t j = 0; j < m; ++j) {
         S[static_cast<std::size_t>(r * m + j)] +=
-            problem_.bias * static_cast<double>(W_[static_cast<std::size_t>(j * D + d)]);
+            problem_.bias * static_cast<double>(weights_[static_cast<std::size_t>(j * D + d)]);
       }
     }
   }
@@ -95,17 +110,10 @@ class DenseWeights final : public BlockScores {
     entries_.resize(1);
     entries_[0].clear();
     append_entries(problem_, rows, change, true, entries_[0]);
-    accumulator_->add(entries_, W_, block_threads_);
+    accumulator_->add(entries_, weights_, block_threads_);
   }
 
-  void reset(const std::vector<double>& W) override { std::copy(W.begin(), W.end(), W_.begin()); }
-
-  void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
-  void entry_scores(std::vector<double>& S) override { face_->score(W_, S); }
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    return weighted_product(problem_, *face_, P, S, threads_);
-  }
-  void add_product(double gamma) override { add_to(gamma, face_->weights(), W_, threads_); }
+  void reset(const std::vector<double>& W) override { std::copy(W.begin(), W.end(), weights_.begin()); }
 
  private:
   // Threads take longer to wake than a small block takes.
@@ -115,32 +123,28 @@ class DenseWeights final : public BlockScores {
            static_cast<double>(X_.cols);
   }
 
-  const Problem& problem_;
   const DenseView<T> X_;
-  const int threads_;
   const int block_threads_;
   SingleThreadedBlas blas_;  // for as long as this lives: switching takes longer than a block
   std::vector<T> gathered_;  // (block x d)
-  const std::unique_ptr<FaceProduct<T>> face_;
   DenseView<T> view_;
   std::unique_ptr<Accumulator<T>> accumulator_;
-  std::vector<T> W_;  // (m x D)
   std::vector<T> scores_, gram_;
   std::vector<std::vector<RowEntry>> entries_;
 };
 
+// weights_: V (D x pitch), feature by feature.
 template <class T>
-class SparseWeights final : public BlockScores {
+class SparseWeights final : public Weights<T> {
+  using Weights<T>::problem_;
+  using Weights<T>::weights_;
+
  public:
   SparseWeights(const Problem& problem, const CsrView<T>& X, int threads)
-      : problem_(problem),
+      : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.D() * class_pitch(problem.m)),
         X_(X),
-        threads_(threads),
         pitch_(class_pitch(problem.m)),
-        lengths2_(squared_lengths(X, problem.bias, threads)),
-        face_(make_face_product(problem, X, threads)) {
-    V_.assign(static_cast<std::size_t>(problem.D() * pitch_), T{0});
-  }
+        lengths2_(squared_lengths(X, problem.bias, threads)) {}
 
   std::int64_t block_rows() const override { return 1; }
 
@@ -149,7 +153,7 @@ class SparseWeights final : public BlockScores {
     constexpr std::int64_t line = 64 / sizeof(T);
     for (const std::int64_t i : rows) {
       for (std::int64_t p = X_.row_begin[i]; p < X_.row_begin[i + 1]; ++p) {
-        const T* v = V_.data() + X_.column[p] * pitch_;
+        const T* v = weights_.data() + X_.column[p] * pitch_;
         for (std::int64_t j = 0; j < std::min<std::int64_t>(problem_.m, 4 * line); j += line)
           __builtin_prefetch(v + j, 1);
       }
@@ -159,17 +163,13 @@ class SparseWeights final : public BlockScores {
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
     const std::int64_t i = rows[0], first = X_.row_begin[i], count = X_.row_begin[i + 1] - first, m = problem_.m;
     scores_.resize(static_cast<std::size_t>(m));
-    if constexpr (std::is_same_v<T, float>) {
-      kernels().sparse_scores_f32(X_.value + first, X_.column + first, count, V_.data(), pitch_, m, scores_.data());
-    } else {
-      kernels().sparse_scores_f64(X_.value + first, X_.column + first, count, V_.data(), pitch_, m, scores_.data());
-    }
+    sparse_scores(X_.value + first, X_.column + first, count, weights_.data(), pitch_, m, scores_.data());
     S.assign(scores_.begin(), scores_.end());
     G.assign(1, lengths2_[static_cast<std::size_t>(i)]);
     if (problem_.bias == 0.0) return;
     for (std::int64_t j = 0; j < m; ++j) {
       S[static_cast<std::size_t>(j)] +=
-          problem_.bias * static_cast<double>(V_[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
+          problem_.bias * static_cast<double>(weights_[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
     }
   }
 
@@ -186,33 +186,23 @@ class SparseWeights final : public BlockScores {
     const std::int64_t D = problem_.D();
     for (std::int64_t j = 0; j < problem_.m; ++j) {
       for (std::int64_t f = 0; f < D; ++f) {
-        V_[static_cast<std::size_t>(f * pitch_ + j)] = static_cast<T>(W[static_cast<std::size_t>(j * D + f)]);
+        weights_[static_cast<std::size_t>(f * pitch_ + j)] = static_cast<T>(W[static_cast<std::size_t>(j * D + f)]);
       }
     }
   }
 
   // A product costs a third of an epoch here.
   std::int64_t epochs_per_ascent() const override { return 16; }
-  void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
-  void entry_scores(std::vector<double>& S) override { face_->score(V_, S); }
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    return weighted_product(problem_, *face_, P, S, threads_);
-  }
-  void add_product(double gamma) override { add_to(gamma, face_->weights(), V_, threads_); }
 
  private:
   void add_feature(std::int64_t feature, double x) {
-    T* v = V_.data() + feature * pitch_;
+    T* v = weights_.data() + feature * pitch_;
     for (const RowEntry& entry : entries_) v[entry.column] += static_cast<T>(entry.value * x);
   }
 
-  const Problem& problem_;
   const CsrView<T> X_;
-  const int threads_;
   const std::int64_t pitch_;
   const std::vector<double> lengths2_;
-  const std::unique_ptr<FaceProduct<T>> face_;
-  std::vector<T> V_;  // (D x pitch), feature-major
   std::vector<T> scores_;
   std::vector<RowEntry> entries_;
 };

@@ -31,7 +31,7 @@ class ApgSolver final : public Solver {
     const auto lengths2 = squared_lengths(problem.X, problem.bias, threads);
     sum_error_ = sum_error(problem, lengths2);
     for (std::int64_t i = 0; i < problem.n; ++i) {
-      const double q = problem.weight(i) * lengths2[static_cast<std::size_t>(i)] / (problem.lambda * problem.N);
+      const double q = problem.factor(i) * lengths2[static_cast<std::size_t>(i)];
       q_ = std::max(q_, q);
       q_bound_ += q;
     }

@@ -6,6 +6,7 @@
 
 #include "core/rng.hpp"
 #include "engine/row_lengths.hpp"
+#include "solve/certified_weights.hpp"
 #include "solve/face_ascent.hpp"
 #include "solve/objective.hpp"
 
@@ -23,6 +24,7 @@ class BlockSolver final : public Solver {
         block_rows_(options.block_rows > 0 ? options.block_rows : scores.block_rows()),
         lengths2_(squared_lengths(problem.X, problem.bias, threads)),
         face_(problem, scores, lengths2_, threads),
+        certified_(problem, engine),
         A_(static_cast<std::size_t>(problem.n)),
         share_(static_cast<std::size_t>(problem.n), std::numeric_limits<double>::infinity()),
         rest_(static_cast<std::size_t>(problem.n), 0),
@@ -49,18 +51,12 @@ class BlockSolver final : public Solver {
   }
 
   Certificate certify() override {
-    std::vector<double> W = exact_weights();
-    engine_.round_weights(W);
-    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W, &A_, &share_));
+    certified_.offer(exact_weights(), &A_, &share_);
     std::fill(due_.begin(), due_.end(), 0);  // everybody is looked at again
-    if (best_W_.empty() || primal < best_primal_ || std::isnan(best_primal_)) {
-      best_primal_ = primal;
-      best_W_ = std::move(W);
-    }
-    return {best_primal_, dual_};
+    return {certified_.primal(), dual_};
   }
 
-  const std::vector<double>& weights() const override { return best_W_; }
+  const std::vector<double>& weights() const override { return certified_.weights(); }
   const DualRows& dual() const override { return A_; }
   std::int64_t row_visits() const override { return visits_; }
 
@@ -114,14 +110,13 @@ class BlockSolver final : public Solver {
   // Row by row, exactly: the scores of the block are corrected for the steps before them.
   bool ascend(std::span<const std::int64_t> rows) {
     const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m);
-    const double scale = 1.0 / (problem_.lambda * problem_.N);
     scores_.load(rows, S_, G_);
     bool moved = false;
     change_.resize(count);
     for (std::size_t r = 0; r < count; ++r) {
       double* s = S_.data() + r * m;
       for (std::size_t p = 0; p < r; ++p) {
-        const double factor = scale * problem_.weight(rows[p]) * G_[r * count + p];
+        const double factor = problem_.factor(rows[p]) * G_[r * count + p];
         for (const auto& [j, value] : change_[p]) s[j] += factor * value;
       }
       visit(rows[r], s, change_[r]);
@@ -136,7 +131,7 @@ class BlockSolver final : public Solver {
     const Loss& loss = problem_.loss;
     const RowMargins delta = problem_.margins(i);
     const std::int64_t m = problem_.m, y = problem_.label(i);
-    const double omega = problem_.weight(i), q = omega * lengths2_[at] / (problem_.lambda * problem_.N);
+    const double omega = problem_.weight(i), q = problem_.factor(i) * lengths2_[at];
     SparseRow& alpha = A_[at];
     change.clear();
     share_[at] = gap_share(loss, delta, s, m, y, alpha, next_, scratch_);
@@ -181,6 +176,7 @@ class BlockSolver final : public Solver {
   const std::vector<double> lengths2_;  // ||x_i||^2
 
   FaceAscent face_;
+  CertifiedWeights certified_;
 
   std::int64_t epoch_ = 0, visits_ = 0;
   DualRows A_;
@@ -195,8 +191,6 @@ class BlockSolver final : public Solver {
   std::vector<SparseRow> change_;
   SparseRow next_;
   RowScratch scratch_;
-  std::vector<double> best_W_;
-  double best_primal_ = 0.0;
 };
 
 }  // namespace

@@ -13,10 +13,10 @@ class CertifiedWeights {
  public:
   CertifiedWeights(const Problem& problem, Engine& engine) : problem_(problem), engine_(engine) {}
 
-  // Certifies W and keeps it if it is the best so far.
-  void offer(std::vector<double> W) {
+  // Certifies W and keeps it if it is the best so far; with A also the shares of the gap (G2) at W.
+  void offer(std::vector<double> W, const DualRows* A = nullptr, std::vector<double>* shares = nullptr) {
     engine_.round_weights(W);
-    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W));
+    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W, A, shares));
     if (!W_.empty() && !(primal < primal_ || std::isnan(primal_))) return;
     primal_ = primal;
     W_ = std::move(W);

@@ -126,9 +126,9 @@ void FaceAscent::centre(std::size_t i, std::vector<double>& values) const {
 // Preconditioned by the diagonal h_i = q_i + smoothing; total_ becomes the step.
 void FaceAscent::conjugate_gradients() {
   constexpr double enough = 1e-2;  // of the squared residual at the start
-  const double smoothing = problem_.loss.smoothing, scale = 1.0 / (problem_.lambda * problem_.N);
+  const double smoothing = problem_.loss.smoothing;
   const auto h = [&](std::size_t i) {
-    return problem_.weight(static_cast<std::int64_t>(i)) * lengths2_[i] * scale + smoothing;
+    return problem_.factor(static_cast<std::int64_t>(i)) * lengths2_[i] + smoothing;
   };
   // sum omega <a, b> over the entries, each row through body(i, e).
   const auto sum_entries = [&](const auto& body) {

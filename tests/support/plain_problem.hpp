@@ -1,6 +1,8 @@
 // Small problems, dense and sparse, and P, D and W(A) from their definitions by naive double loops.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <vector>
 
@@ -215,5 +217,23 @@ class PlainProblem {
   double lambda_, bias_;
   const Vector* cost_;
 };
+
+// Calls check(problem, optimum) for each of the 60 golden optima.
+template <class Check>
+void for_golden_optima(const Check& check) {
+  const Vector cost = golden_costs();
+  int checked = 0;
+  for (const auto& entry : golden().at("optimum")) {
+    SCOPED_TRACE(entry.dump());
+    const Samples samples = golden_samples(entry.at("weighted").get<bool>());
+    const Dataset data = dataset_of(samples, Storage::dense64);
+    const Loss loss = resolve_loss(spec_of(entry, golden().at("problem")), samples.m);
+    const bool costs = entry.at("cost_sensitive").get<bool>();
+    check(problem_of(data, loss, entry.at("lam").get<double>(), 0.0, costs ? &cost : nullptr),
+          entry.at("objective").get<double>());
+    ++checked;
+  }
+  EXPECT_EQ(checked, 60);
+}
 
 }  // namespace topwolf::testing

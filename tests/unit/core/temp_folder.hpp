@@ -17,6 +17,7 @@ namespace topwolf {
 class TempFolder {
  public:
   TempFolder() {
+    // mkdtemp() writes the name over the six X that it asks for.
     std::string pattern = (std::filesystem::temp_directory_path() / "topwolf-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;

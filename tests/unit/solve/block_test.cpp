@@ -45,27 +45,16 @@ Outcome iterate(const Problem& problem, bool gram, const BlockOptions& options, 
 class BlockGolden : public ::testing::TestWithParam<bool> {};
 
 TEST_P(BlockGolden, ReachesEveryOptimumTo1e8) {
-  const Vector cost = testing::golden_costs();
-  int checked = 0;
-  for (const auto& entry : golden().at("optimum")) {
-    SCOPED_TRACE(entry.dump());
-    const Samples samples = testing::golden_samples(entry.at("weighted").get<bool>());
-    const Dataset data = testing::dataset_of(samples, Storage::dense64);
-    const Loss loss = resolve_loss(testing::spec_of(entry, golden().at("problem")), samples.m);
-    const bool costs = entry.at("cost_sensitive").get<bool>();
-    const Problem problem =
-        testing::problem_of(data, loss, entry.at("lam").get<double>(), 0.0, costs ? &cost : nullptr);
+  testing::for_golden_optima([&](const Problem& problem, double optimum) {
     const auto engine = make_cpu_engine(problem, 1);
     const auto scores = make_scores(problem, GetParam());
     const auto solver = make_block_solver(problem, *engine, *scores, {}, 1);
     const RunResult result = run(*solver, {.absolute_gap = 1e-8, .max_iterations = 200000}, Stopwatch(), {});
-    const double optimum = entry.at("objective").get<double>();
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_NEAR(result.certificate.primal, optimum, 1e-8);
+    EXPECT_GE(result.certificate.primal, optimum - 1e-9);
     EXPECT_LE(result.certificate.dual, optimum + 1e-9);
-    ++checked;
-  }
-  EXPECT_EQ(checked, 60);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(WeightsAndGram, BlockGolden, ::testing::Bool());

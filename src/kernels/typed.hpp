@@ -1,0 +1,49 @@
+// The kernels by the types of their arguments, for templates. Not for kernels.inc: an inline function must not be
+// compiled for one instruction set and kept for all.
+#pragma once
+
+#include "kernels/kernels.hpp"
+
+namespace topwolf {
+
+// m rounded up to whole vectors: the pitch of weights that are kept feature by feature.
+inline std::int64_t class_pitch(std::int64_t m) {
+  return (m + 7) / 8 * 8;
+}
+
+inline void accumulate(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, double* out) {
+  kernels().accumulate_f32(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, float* out) {
+  kernels().accumulate_f32_f32(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, double* out) {
+  kernels().accumulate_f64(X, stride, row, coefficient, count, cols, out);
+}
+
+inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const float* V,
+                          std::int64_t pitch, std::int64_t m, float* s) {
+  kernels().sparse_scores_f32(value, column, count, V, pitch, m, s);
+}
+inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const double* V,
+                          std::int64_t pitch, std::int64_t m, double* s) {
+  kernels().sparse_scores_f32_f64(value, column, count, V, pitch, m, s);
+}
+inline void sparse_scores(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
+                          std::int64_t pitch, std::int64_t m, double* s) {
+  kernels().sparse_scores_f64(value, column, count, V, pitch, m, s);
+}
+
+inline void dots(const float* x, std::int64_t cols, const float* W, std::int64_t stride, const std::int32_t* column,
+                 std::int64_t count, double* out) {
+  kernels().dots_f32(x, cols, W, stride, column, count, out);
+}
+inline void dots(const double* x, std::int64_t cols, const double* W, std::int64_t stride, const std::int32_t* column,
+                 std::int64_t count, double* out) {
+  kernels().dots_f64(x, cols, W, stride, column, count, out);
+}
+
+}  // namespace topwolf
