@@ -49,6 +49,8 @@ class Buffer {
   std::size_t room() const { return capacity_ - size_; }
   void added(std::size_t count) { size_ += count; }
 
+  // Empty again, the space kept.
+  void clear() { size_ = 0; }
   void push_back(char c) {
     make_room();
     *end() = c;

@@ -61,15 +61,13 @@ std::size_t read_all(const std::string& path, std::size_t count, const ReadSome&
 }
 
 // A large regular file, several pieces at a time; what is added to it meanwhile is not read.
-void read_pieces(const InputFile& file, const std::string& path, int threads, Buffer& bytes) {
+void read_pieces(const InputFile& file, int threads, Buffer& bytes) {
   constexpr std::size_t piece = 8 << 20;
   const std::size_t size = file.size();
   char* const to = bytes.end();
   parallel_for(static_cast<std::int64_t>((size + piece - 1) / piece), threads, [&](std::int64_t p) {
     const std::size_t offset = static_cast<std::size_t>(p) * piece, count = std::min(piece, size - offset);
-    if (file.read_at(offset, to + offset, count) < count) {
-      fail(ErrorKind::io, "{}: the file became shorter while it was read", path);
-    }
+    file.read_exactly_at(offset, to + offset, count);
   });
   bytes.added(size);
 }
@@ -86,13 +84,19 @@ std::size_t InputFile::read_at(std::size_t offset, char* to, std::size_t count) 
   });
 }
 
+void InputFile::read_exactly_at(std::size_t offset, char* to, std::size_t count) const {
+  if (read_at(offset, to, count) < count) {
+    fail(ErrorKind::io, "{}: the file became shorter while it was read", display_name(path_));
+  }
+}
+
 Buffer read_bytes(const std::string& path, int threads) {
   InputFile file(path);
   Buffer bytes;
   // Two bytes more than a regular file has: one to see its end, one for a last newline.
   if (file.regular()) bytes.reserve(file.size() + 2);
   if (file.regular() && file.size() > 0 && threads > 1 && path != "-") {
-    read_pieces(file, path, threads, bytes);
+    read_pieces(file, threads, bytes);
   } else {
     while (true) {
       bytes.make_room();

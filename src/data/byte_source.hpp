@@ -29,6 +29,8 @@ class InputFile {
   std::size_t read(char* to, std::size_t count);
   // The same from a place in a regular file; may be called by several threads at once.
   std::size_t read_at(std::size_t offset, char* to, std::size_t count) const;
+  // Error{io} where the file has become shorter.
+  void read_exactly_at(std::size_t offset, char* to, std::size_t count) const;
 
  private:
   std::string path_;

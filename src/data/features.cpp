@@ -58,8 +58,12 @@ std::int64_t drop_columns(CsrStore<T>& X, std::int64_t cols) {
 }
 
 template <class T>
-DenseStore<T> to_dense(const CsrStore<T>& X) {
+DenseStore<T> to_dense(CsrStore<T>& X) {
   DenseStore<T> dense{{}, X.rows, X.cols};
+  if (static_cast<std::int64_t>(X.values.size()) == X.rows * X.cols) {
+    dense.values = std::move(X.values);  // nothing is missing: they are the dense rows
+    return dense;
+  }
   dense.values.resize(static_cast<std::size_t>(X.rows * X.cols));
   for (std::int64_t i = 0; i < X.rows; ++i) {
     T* const row = dense.values.data() + i * X.cols;

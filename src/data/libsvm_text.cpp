@@ -1,6 +1,6 @@
 // Two passes over chunks that end at line ends. The first counts newlines and colons, which bound the rows and the
-// pairs, so that the second can write every chunk to its place in the final arrays: no copy, and the peak of memory is
-// the text and the result. Where there were blank lines or comments, what follows is moved up.
+// pairs, so that the second can write every chunk to its place in the final arrays: no copy, and of a file no more than
+// a chunk a thread is in memory beside the result. Where there were blank lines or comments, what follows is moved up.
 #include "data/libsvm_text.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace topwolf {
 namespace {
 
 struct Chunk {
-  std::string_view text;
+  std::size_t begin = 0, end = 0;  // bytes of the text
   // Bounds, from the first pass; then the sums over the chunks before.
   std::int64_t lines = 0, colons = 0;
   std::int64_t first_line = 0, first_colon = 0;
@@ -29,13 +29,14 @@ struct Chunk {
   LabelTable labels;
 };
 
-std::vector<Chunk> cut(std::string_view text, std::size_t chunk_bytes) {
+std::vector<Chunk> cut(const TextSource& text, std::size_t chunk_bytes) {
   std::vector<Chunk> chunks;
-  while (!text.empty()) {
-    const std::size_t newline = text.find('\n', std::min(chunk_bytes, text.size()) - 1);
-    const std::size_t size = newline == std::string_view::npos ? text.size() : newline + 1;
-    chunks.emplace_back().text = text.substr(0, size);
-    text.remove_prefix(size);
+  Buffer scratch;
+  const std::string_view head = text.piece(0, std::min<std::size_t>(text.size(), 3), scratch);
+  for (std::size_t begin = head.size() - skip_byte_order_mark(head).size(); begin < text.size();) {
+    Chunk& chunk = chunks.emplace_back();
+    chunk.begin = begin;
+    chunk.end = begin = text.line_end(std::min(begin + chunk_bytes, text.size()) - 1, scratch);
   }
   return chunks;
 }
@@ -56,11 +57,13 @@ std::int64_t count_byte(std::string_view text, char wanted) {
   return total + std::count(text.begin(), text.end(), wanted);
 }
 
-void count(std::vector<Chunk>& chunks, int threads) {
+void count(const TextSource& text, std::vector<Chunk>& chunks, int threads) {
   parallel_for(static_cast<std::int64_t>(chunks.size()), threads, [&](std::int64_t c) {
     Chunk& chunk = chunks[static_cast<std::size_t>(c)];
-    chunk.lines = count_byte(chunk.text, '\n');
-    chunk.colons = count_byte(chunk.text, ':');
+    Buffer scratch;
+    const std::string_view lines = text.lines(chunk.begin, chunk.end, scratch);
+    chunk.lines = count_byte(lines, '\n');
+    chunk.colons = count_byte(lines, ':');
   });
   for (std::size_t c = 1; c < chunks.size(); ++c) {
     chunks[c].first_line = chunks[c - 1].first_line + chunks[c - 1].lines;
@@ -68,19 +71,31 @@ void count(std::vector<Chunk>& chunks, int threads) {
   }
 }
 
+// The chunk's lines once more. What was counted bounds what the parser writes, so it must still hold.
+std::string_view read_again(const TextSource& text, const Chunk& chunk, const LineRules& rules, Buffer& scratch) {
+  const std::string_view lines = text.lines(chunk.begin, chunk.end, scratch);
+  if (count_byte(lines, '\n') != chunk.lines || count_byte(lines, ':') != chunk.colons) {
+    fail(ErrorKind::io, "{}: the file was changed while it was read", rules.name);
+  }
+  return lines;
+}
+
 // row_begin[i + 1] holds the end of row i, counted from the chunk's first pair, until the chunks are joined.
 template <class T>
-void parse_chunk(Chunk& chunk, CsrStore<T>& X, std::vector<std::int32_t>& label, const LineRules& rules) {
+void parse_chunk(const TextSource& text, Chunk& chunk, CsrStore<T>& X, std::vector<std::int32_t>& label,
+                 const LineRules& rules) {
+  Buffer scratch;
+  const std::string_view lines = read_again(text, chunk, rules, scratch);
   std::int32_t* const columns = X.column.data() + chunk.first_colon;
   T* const values = X.values.data() + chunk.first_colon;
   LineParser<T> parser(rules, columns, values, chunk.first_line + 1);
-  const char* at = chunk.text.data();
-  const char* const end = at + chunk.text.size();
+  const char* at = lines.data();
+  const char* const end = at + lines.size();
   while (at < end) {
-    const std::optional<std::string_view> text = parser.parse_line(at);
-    if (!text) continue;
+    const std::optional<std::string_view> spelling = parser.parse_line(at);
+    if (!spelling) continue;
     const auto row = static_cast<std::size_t>(chunk.first_line + chunk.rows++);
-    label[row] = text->empty() ? -1 : chunk.labels.add(*text);
+    label[row] = spelling->empty() ? -1 : chunk.labels.add(*spelling);
     X.row_begin[row + 1] = parser.pairs();
   }
   chunk.pairs = parser.pairs();
@@ -119,10 +134,10 @@ void join(std::vector<Chunk>& chunks, CsrStore<T>& X, RawDataset& raw) {
 }
 
 template <class T>
-RawDataset parse(Buffer text, const LoadOptions& options, const std::string& name, std::size_t chunk_bytes) {
+RawDataset parse(const TextSource& text, const LoadOptions& options, const std::string& name, std::size_t chunk_bytes) {
   const int threads = resolve_threads(options.threads);
-  std::vector<Chunk> chunks = cut(skip_byte_order_mark(text.view()), std::max<std::size_t>(chunk_bytes, 1));
-  count(chunks, threads);
+  std::vector<Chunk> chunks = cut(text, std::max<std::size_t>(chunk_bytes, 1));
+  count(text, chunks, threads);
   const std::int64_t lines = chunks.empty() ? 0 : chunks.back().first_line + chunks.back().lines;
   const std::int64_t colons = chunks.empty() ? 0 : chunks.back().first_colon + chunks.back().colons;
 
@@ -135,8 +150,9 @@ RawDataset parse(Buffer text, const LoadOptions& options, const std::string& nam
   X.values.resize(static_cast<std::size_t>(colons));
 
   const LineRules rules{name, options.index_base, options.labels_optional || !options.labels_path.empty()};
-  parallel_first_error(static_cast<std::int64_t>(chunks.size()), threads,
-                       [&](std::int64_t c) { parse_chunk(chunks[static_cast<std::size_t>(c)], X, raw.label, rules); });
+  parallel_first_error(static_cast<std::int64_t>(chunks.size()), threads, [&](std::int64_t c) {
+    parse_chunk(text, chunks[static_cast<std::size_t>(c)], X, raw.label, rules);
+  });
   join(chunks, X, raw);
   if (X.rows == 0) fail(ErrorKind::data, "{}: the file has no rows", name);
 
@@ -153,14 +169,13 @@ RawDataset parse(Buffer text, const LoadOptions& options, const std::string& nam
 
 }  // namespace
 
-RawDataset parse_libsvm(Buffer text, const LoadOptions& options, const std::string& name, std::size_t chunk_bytes) {
+RawDataset parse_libsvm(const TextSource& text, const LoadOptions& options, const std::string& name,
+                        std::size_t chunk_bytes) {
   if (options.index_base && *options.index_base != 0 && *options.index_base != 1) {
     fail(ErrorKind::option, "the index base is {}, but only 0 and 1 are allowed", *options.index_base);
   }
-  // Every line ends with a newline, so the parser needs no other end.
-  if (text.size() > 0 && text.view().back() != '\n') text.push_back('\n');
-  return options.precision == Precision::float32 ? parse<float>(std::move(text), options, name, chunk_bytes)
-                                                 : parse<double>(std::move(text), options, name, chunk_bytes);
+  return options.precision == Precision::float32 ? parse<float>(text, options, name, chunk_bytes)
+                                                 : parse<double>(text, options, name, chunk_bytes);
 }
 
 }  // namespace topwolf

@@ -8,6 +8,7 @@
 #include "data/byte_source.hpp"
 #include "data/cache.hpp"
 #include "data/csv.hpp"
+#include "data/decompress.hpp"
 #include "data/features.hpp"
 #include "data/label_file.hpp"
 #include "data/libsvm_text.hpp"
@@ -47,6 +48,10 @@ RawDataset read_npy(const Buffer* bytes, const LoadOptions& options, const std::
   return raw;
 }
 
+bool is_csv(const std::string& plain) {
+  return plain.ends_with(".csv") || plain.ends_with(".tsv");
+}
+
 // What a file begins with says more than its name.
 RawDataset read_any(const LoadOptions& options) {
   const std::string name = display_name(options.path);
@@ -55,14 +60,16 @@ RawDataset read_any(const LoadOptions& options) {
   if (is_zip(head) || (lower_case(options.path).ends_with(".npz") && !head.empty())) return read_npz(options);
   if (is_npy(head)) return read_npy(nullptr, options, name);
   if (plain.ends_with(".twd")) return read_cache(options.path);
+  const bool plain_text = !head.empty() && !is_compressed(head) && !plain.ends_with(".npy") && !is_csv(plain);
+  if (plain_text) return parse_libsvm(TextSource(options.path), options, name);
 
   Buffer bytes = read_bytes(options.path, resolve_threads(options.threads));
   if (is_zip(bytes.view()) || plain.ends_with(".npz")) {
     fail(ErrorKind::data, "{}: a .npz must be a plain file that is not empty", name);
   }
   if (is_npy(bytes.view()) || plain.ends_with(".npy")) return read_npy(&bytes, options, name);
-  if (plain.ends_with(".csv") || plain.ends_with(".tsv")) return parse_csv(bytes, options, name);
-  return parse_libsvm(std::move(bytes), options, name);
+  if (is_csv(plain)) return parse_csv(bytes, options, name);
+  return parse_libsvm(TextSource(std::move(bytes)), options, name);
 }
 
 void replace_labels(RawDataset& raw, const std::string& path) {

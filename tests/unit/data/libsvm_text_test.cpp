@@ -6,6 +6,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "data/libsvm_line.hpp"
 #include "unit/data/samples.hpp"
@@ -18,7 +20,7 @@ using testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
 RawDataset parse(std::string_view text, const LoadOptions& options = {}, std::size_t chunk_bytes = 16) {
-  return parse_libsvm(Buffer(text), options, "f.svm", chunk_bytes);
+  return parse_libsvm(TextSource(Buffer(text)), options, "f.svm", chunk_bytes);
 }
 
 std::string data_error(std::string_view text, const LoadOptions& options = {}) {
@@ -171,13 +173,16 @@ std::string random_text() {
   return text;
 }
 
-RC_GTEST_PROP(LibsvmText, gives_the_same_rows_or_the_same_error_for_any_threads_and_chunks, ()) {
-  const std::string text = random_text();
-  const auto outcome = [&](int threads, std::size_t chunk_bytes) {
+RC_GTEST_PROP(LibsvmText, gives_the_same_rows_or_the_same_error_for_any_threads_and_chunks_from_memory_or_a_file, ()) {
+  const TempFolder folder;
+  const std::string text = random_text(), path = folder.file("f.svm");
+  std::ofstream(path) << text;
+  const auto outcome = [&](int threads, std::size_t chunk_bytes, bool from_file = false) {
     LoadOptions options;
     options.threads = threads;
     try {
-      const RawDataset raw = parse(text, options, chunk_bytes);
+      const RawDataset raw =
+          from_file ? parse_libsvm(TextSource(path), options, "f.svm", chunk_bytes) : parse(text, options, chunk_bytes);
       const auto& X = std::get<CsrStore<float>>(raw.X);
       return std::tuple(std::string(), X.row_begin, X.column, X.values, raw.label, raw.spelling);
     } catch (const Error& error) {
@@ -187,8 +192,33 @@ RC_GTEST_PROP(LibsvmText, gives_the_same_rows_or_the_same_error_for_any_threads_
   };
   const auto expected = outcome(1, 1 << 20);
   for (const int threads : {1, 2, 7}) {
-    for (const std::size_t chunk_bytes : {1, 13, 100}) RC_ASSERT(outcome(threads, chunk_bytes) == expected);
+    for (const std::size_t chunk_bytes : {1, 13, 100}) {
+      RC_ASSERT(outcome(threads, chunk_bytes) == expected);
+      RC_ASSERT(outcome(threads, chunk_bytes, true) == expected);
+    }
   }
+}
+
+TEST(TextSource, reads_pieces_and_lines_of_a_file_as_of_memory) {
+  const TempFolder folder;
+  const std::string text = "ab\nc\n" + std::string(100000, 'x') + "\nlast", path = folder.file("t");
+  std::ofstream(path) << text;
+  Buffer scratch;
+  const auto check = [&](const TextSource& source) {
+    EXPECT_EQ(source.size(), text.size());
+    EXPECT_EQ(source.piece(1, 5, scratch), "b\nc\n");
+    EXPECT_EQ(source.lines(0, 3, scratch), "ab\n");
+    EXPECT_EQ(source.lines(text.size() - 4, text.size(), scratch), "last\n");
+    EXPECT_EQ(source.line_end(0, scratch), 3U);
+    EXPECT_EQ(source.line_end(2, scratch), 3U);
+    EXPECT_EQ(source.line_end(6, scratch), text.size() - 4);
+    EXPECT_EQ(source.line_end(text.size() - 2, scratch), text.size());
+  };
+  check(TextSource(Buffer(text)));
+  const TextSource file(path);
+  check(file);
+  std::filesystem::resize_file(path, 10);
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { file.piece(0, text.size(), scratch); }), HasSubstr("became shorter"));
 }
 
 TEST(LibsvmText, reports_the_first_of_many_errors_for_any_number_of_threads) {
