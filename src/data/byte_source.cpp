@@ -13,6 +13,7 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "data/decompress.hpp"
+#include "data/first_bytes.hpp"
 
 namespace topwolf {
 
@@ -105,7 +106,8 @@ Buffer read_bytes(const std::string& path, int threads) {
       bytes.added(got);
     }
   }
-  return is_compressed(bytes.view()) ? decompress(bytes.view(), display_name(path)) : std::move(bytes);
+  if (compression_of(bytes.view()) == Compression::none) return bytes;
+  return decompress(bytes.view(), display_name(path));
 }
 
 std::string peek_bytes(const std::string& path, std::size_t count) {

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "core/fail.hpp"
+#include "data/first_bytes.hpp"
 
 namespace topwolf {
 
@@ -161,38 +162,22 @@ Buffer decode(std::string_view in, const std::string& name) {
   }
 }
 
-bool is_gzip(std::string_view bytes) {
-  return bytes.starts_with("\x1f\x8b"sv);
-}
-
-// "BZh9" alone could be a label; a block or the end of the stream follows it.
-bool is_bzip2(std::string_view bytes) {
-  if (!bytes.starts_with("BZh"sv) || bytes.size() < 4 || bytes[3] < '1' || bytes[3] > '9') return false;
-  const std::string_view next = bytes.substr(4, 6);
-  return "\x31\x41\x59\x26\x53\x59"sv.starts_with(next) || "\x17\x72\x45\x38\x50\x90"sv.starts_with(next);
-}
-
-bool is_xz(std::string_view bytes) {
-  return bytes.starts_with(
-      "\xfd"
-      "7zXZ\0"sv);
-}
-
-bool is_zstd(std::string_view bytes) {
-  return bytes.starts_with("\x28\xb5\x2f\xfd"sv);
-}
-
 }  // namespace
 
-bool is_compressed(std::string_view bytes) {
-  return is_gzip(bytes) || is_bzip2(bytes) || is_xz(bytes) || is_zstd(bytes);
-}
-
 Buffer decompress(std::string_view bytes, const std::string& name) {
-  if (is_gzip(bytes)) return decode<Gzip>(bytes, name);
-  if (is_bzip2(bytes)) return decode<Bzip2>(bytes, name);
-  if (is_xz(bytes)) return decode<Xz>(bytes, name);
-  return decode<Zstd>(bytes, name);
+  switch (compression_of(bytes)) {
+    case Compression::gzip:
+      return decode<Gzip>(bytes, name);
+    case Compression::bzip2:
+      return decode<Bzip2>(bytes, name);
+    case Compression::xz:
+      return decode<Xz>(bytes, name);
+    case Compression::zstd:
+      return decode<Zstd>(bytes, name);
+    case Compression::none:
+      break;
+  }
+  return Buffer(bytes);
 }
 
 }  // namespace topwolf

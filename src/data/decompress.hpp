@@ -8,8 +8,6 @@
 
 namespace topwolf {
 
-bool is_compressed(std::string_view bytes);
-
 // Streams one after the other are one content, as gzip, bzip2, xz and zstd themselves read them.
 Buffer decompress(std::string_view bytes, const std::string& name);
 

@@ -8,8 +8,8 @@
 #include "data/byte_source.hpp"
 #include "data/cache.hpp"
 #include "data/csv.hpp"
-#include "data/decompress.hpp"
 #include "data/features.hpp"
+#include "data/first_bytes.hpp"
 #include "data/label_file.hpp"
 #include "data/libsvm_text.hpp"
 #include "data/npy.hpp"
@@ -60,7 +60,8 @@ RawDataset read_any(const LoadOptions& options) {
   if (is_zip(head) || (lower_case(options.path).ends_with(".npz") && !head.empty())) return read_npz(options);
   if (is_npy(head)) return read_npy(nullptr, options, name);
   if (plain.ends_with(".twd")) return read_cache(options.path);
-  const bool plain_text = !head.empty() && !is_compressed(head) && !plain.ends_with(".npy") && !is_csv(plain);
+  const bool plain_text =
+      !head.empty() && compression_of(head) == Compression::none && !plain.ends_with(".npy") && !is_csv(plain);
   if (plain_text) return parse_libsvm(TextSource(options.path), options, name);
 
   Buffer bytes = read_bytes(options.path, resolve_threads(options.threads));

@@ -154,10 +154,6 @@ FeatureStore read_features(const Archive& archive, const LoadOptions& options) {
 
 }  // namespace
 
-bool is_zip(std::string_view bytes) {
-  return bytes.starts_with("PK\x03\x04"sv) || bytes.starts_with("PK\x05\x06"sv);
-}
-
 std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member) {
   const Archive archive(path);
   if (!archive.has(member)) return std::nullopt;

@@ -4,14 +4,11 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "data/buffer.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {
-
-bool is_zip(std::string_view bytes);
 
 // One array as the .npy bytes it is stored as; none if the archive has no such member.
 std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member);

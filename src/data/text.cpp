@@ -2,6 +2,8 @@
 #include "data/text.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 #include "core/fail.hpp"
 
@@ -26,6 +28,21 @@ std::string quote(std::string_view text) {
     }
   }
   return result + (text.size() > longest ? "...'" : "'");
+}
+
+bool exceeds_range(std::string_view number) {
+  const std::size_t e = number.find_first_of("eE");
+  const std::string_view digits = number.substr(0, e);
+  std::int64_t power = 0;
+  if (e != std::string_view::npos) {
+    std::string_view exponent = number.substr(e + 1);
+    if (exponent.starts_with('+')) exponent.remove_prefix(1);
+    const auto [_, code] = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
+    if (code == std::errc::result_out_of_range) return !exponent.starts_with('-');
+  }
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+  return power + point - first > 0;
 }
 
 std::string_view skip_byte_order_mark(std::string_view text) {

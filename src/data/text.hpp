@@ -1,9 +1,8 @@
-// What the readers of text share: numbers, quoting for messages, lines. Numbers are read by fast_float, so that they
-// are rounded correctly and do not depend on the locale.
+// What the readers of text share: numbers, quoting for messages, lines. Numbers are read by std::from_chars, so that
+// they are rounded correctly and do not depend on the locale.
 #pragma once
 
-#include <fast_float/fast_float.h>
-
+#include <charconv>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -18,6 +17,10 @@ struct ParsedNumber {
   NumberFault fault = NumberFault::none;
 };
 
+// Whether a decimal number, known to be well formed and out of a type's range, is so because it is too large: the power
+// of ten of its first digit that is not 0 is positive.
+bool exceeds_range(std::string_view number);
+
 // The whole text is one decimal number, with an optional sign. What is too small for T is 0.
 template <class T>
 ParsedNumber<T> parse_number(std::string_view text) {
@@ -27,12 +30,13 @@ ParsedNumber<T> parse_number(std::string_view text) {
   }
   T value = 0;
   const char* const end = text.data() + text.size();
-  const auto [stop, code] = fast_float::from_chars(text.data(), end, value);
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
   if (code == std::errc::invalid_argument || stop != end) return {0, NumberFault::malformed};
-  if (std::isfinite(value)) return {value, NumberFault::none};
-  const char last = text.back();
-  const bool has_digits = (last >= '0' && last <= '9') || last == '.';
-  return {value, has_digits ? NumberFault::too_large : NumberFault::not_finite};
+  if (code == std::errc::result_out_of_range) {
+    if (exceeds_range(text)) return {0, NumberFault::too_large};
+    return {0, NumberFault::none};
+  }
+  return {value, std::isfinite(value) ? NumberFault::none : NumberFault::not_finite};
 }
 
 // "the value 'x' is not a number", and why.

@@ -1,11 +1,7 @@
-// .npy and .npz. An archive is put together in memory, members uncompressed and without dates, and then written like
-// every other file: whole or not at all.
-#include <zip.h>
-
+// .npy and .npz.
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <memory>
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
@@ -13,6 +9,7 @@
 #include "data/npy.hpp"
 #include "data/text.hpp"
 #include "data/write.hpp"
+#include "data/zip_writer.hpp"
 
 namespace topwolf {
 
@@ -28,14 +25,8 @@ constexpr const char* type_name() {
   if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
 }
 
-// A file in two parts, so that large data need not be copied behind its header.
-struct Member {
-  std::string header;
-  std::string_view data;
-};
-
 template <class T>
-Member make_member(const std::vector<T>& values, const std::vector<std::int64_t>& shape) {
+ZipMember make_member(const std::vector<T>& values, const std::vector<std::int64_t>& shape) {
   return {npy_header(type_name<T>(), shape), {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}};
 }
 
@@ -106,70 +97,6 @@ std::string label_array(const RawDataset& raw, const std::string& path) {
   return bytes;
 }
 
-class ZipWriter {
- public:
-  explicit ZipWriter(std::string path) : path_(std::move(path)), zip_(nullptr, &zip_discard) {
-    zip_error_init(&error_);
-    target_ = zip_source_buffer_create(nullptr, 0, 0, &error_);
-    if (target_ == nullptr) fail_zip(zip_error_strerror(&error_));
-    zip_source_keep(target_);
-    zip_.reset(zip_open_from_source(target_, ZIP_TRUNCATE, &error_));
-    if (!zip_) fail_zip(zip_error_strerror(&error_));
-  }
-  ZipWriter(const ZipWriter&) = delete;
-  ZipWriter& operator=(const ZipWriter&) = delete;
-  ~ZipWriter() {
-    zip_.reset();
-    zip_source_free(target_);
-    zip_error_fini(&error_);
-  }
-
-  // The member must live until commit().
-  void add(const std::string& name, const Member& member) {
-    constexpr time_t no_date = 315619200;  // 2 January 1980: the same bytes on every day
-    const auto bytes_of = [](std::string_view text) {
-      return zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<char*>(text.data())), text.size()};
-    };
-    const zip_buffer_fragment_t parts[] = {bytes_of(member.header), bytes_of(member.data)};
-    const zip_uint64_t count = member.data.empty() ? 1 : 2;
-    zip_source_t* source = zip_source_buffer_fragment(zip_.get(), parts, count, 0);
-    const zip_int64_t index =
-        source != nullptr ? zip_file_add(zip_.get(), (name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
-    if (index < 0) zip_source_free(source);
-    const auto entry = static_cast<zip_uint64_t>(index);
-    if (index < 0 || zip_set_file_compression(zip_.get(), entry, ZIP_CM_STORE, 0) != 0 ||
-        zip_file_set_mtime(zip_.get(), entry, no_date, 0) != 0) {
-      fail_zip(zip_strerror(zip_.get()));
-    }
-  }
-
-  void commit() {
-    if (zip_close(zip_.get()) != 0) fail_zip(zip_strerror(zip_.get()));
-    static_cast<void>(zip_.release());
-    if (zip_source_open(target_) != 0) fail_zip(zip_error_strerror(zip_source_error(target_)));
-    AtomicFile file(path_);
-    std::vector<char> block(1 << 20);
-    while (true) {
-      const zip_int64_t got = zip_source_read(target_, block.data(), block.size());
-      if (got < 0) fail_zip(zip_error_strerror(zip_source_error(target_)));
-      if (got == 0) break;
-      file.write(block.data(), static_cast<std::size_t>(got));
-    }
-    zip_source_close(target_);
-    file.commit();
-  }
-
- private:
-  [[noreturn]] void fail_zip(const char* reason) const {
-    fail(ErrorKind::io, "{}: cannot be written: {}", path_, reason);
-  }
-
-  std::string path_;
-  zip_error_t error_{};
-  zip_source_t* target_ = nullptr;
-  std::unique_ptr<zip_t, decltype(&zip_discard)> zip_;
-};
-
 bool has_labels(const RawDataset& raw) {
   return std::any_of(raw.label.begin(), raw.label.end(), [](std::int32_t label) { return label >= 0; });
 }
@@ -197,7 +124,7 @@ void write_npy_features(const RawDataset& raw, const std::string& path) {
 
 void write_npz(const RawDataset& raw, const std::string& path) {
   const std::string labels = has_labels(raw) ? label_array(raw, path) : "";
-  std::vector<std::pair<std::string, Member>> members;
+  std::vector<std::pair<std::string, ZipMember>> members;
   const std::vector<std::int64_t> shape = std::visit(
       [](const auto& X) {
         return std::vector<std::int64_t>{X.rows, X.cols};
@@ -211,13 +138,13 @@ void write_npz(const RawDataset& raw, const std::string& path) {
           members.emplace_back("indices", make_member(X.column, {stored}));
           members.emplace_back("indptr", make_member(X.row_begin, {X.rows + 1}));
           members.emplace_back("shape", make_member(shape, {2}));
-          members.emplace_back("format", Member{npy_header("|S3", {}), "csr"});
+          members.emplace_back("format", ZipMember{npy_header("|S3", {}), "csr"});
         } else {
           members.emplace_back("X", make_member(X.values, shape));
         }
       },
       raw.X);
-  if (!labels.empty()) members.emplace_back("y", Member{labels, {}});
+  if (!labels.empty()) members.emplace_back("y", ZipMember{labels, {}});
   ZipWriter zip(path);
   for (const auto& [name, member] : members) zip.add(name, member);
   zip.commit();
