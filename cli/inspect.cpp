@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "commands.hpp"
+#include "core/names.hpp"
 #include "data_options.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
@@ -18,10 +19,10 @@ Json describe_model(const Model& model) {
   document["m"] = model.m();
   document["d"] = model.d;
   document["bias"] = model.bias;
-  document["precision"] = to_string(model.precision);
-  document["normalize"] = to_string(model.normalization.kind);
+  document["precision"] = name_of(model.precision);
+  document["normalize"] = name_of(model.normalization.kind);
   document["index_base"] = model.index_base;
-  document["label_type"] = to_string(model.classes.type);
+  document["label_type"] = name_of(model.classes.type);
   document["classes"] = model.classes.names;
   if (!model.certified) return document;
   add_loss(document, model.loss);
@@ -53,11 +54,11 @@ Json describe_data(const RawDataset& raw) {
   document["d"] = X.cols();
   document["storage"] = X.sparse() ? "sparse" : "dense";
   document["stored_values"] = stored;
-  document["precision"] = to_string(X.precision());
+  document["precision"] = name_of(X.precision());
   document["index_base"] = raw.index_base;
   document["unlabelled"] = unlabelled;
   document["m"] = classes.size();
-  document["label_type"] = classes.names.empty() ? Json(nullptr) : Json(to_string(classes.type));
+  document["label_type"] = classes.names.empty() ? Json(nullptr) : Json(name_of(classes.type));
   document["classes"] = classes.names;
   document["rows_of_class"] = counts;
   return document;

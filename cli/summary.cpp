@@ -19,28 +19,6 @@ std::string rounded_up(double value) {
 
 }  // namespace
 
-std::string_view to_string(Precision precision) {
-  return precision == Precision::float32 ? "float32" : "float64";
-}
-
-std::string_view to_string(NormalizeKind kind) {
-  return kind == NormalizeKind::none ? "none" : kind == NormalizeKind::unit ? "unit" : "maxabs";
-}
-
-std::string_view to_string(LabelType type) {
-  switch (type) {
-    case LabelType::integer:
-      return "integer";
-    case LabelType::real:
-      return "real";
-    case LabelType::boolean:
-      return "boolean";
-    case LabelType::text:
-      break;
-  }
-  return "text";
-}
-
 std::string describe_loss(const LossSpec& loss) {
   std::string text(to_string(loss.name));
   if (loss.k) text += fmt::format(", k = {}", *loss.k);

@@ -13,9 +13,6 @@ namespace topwolf::cli {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view to_string(Precision precision);
-std::string_view to_string(NormalizeKind kind);
-std::string_view to_string(LabelType type);
 
 // "usunier, k = 20".
 std::string describe_loss(const LossSpec& loss);

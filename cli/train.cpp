@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "core/clock.hpp"
 #include "core/fail.hpp"
+#include "core/names.hpp"
 #include "core/threads.hpp"
 #include "data/cost_matrix.hpp"
 #include "data_options.hpp"
@@ -48,8 +49,7 @@ TrainOptions train_options(const Arguments& arguments) {
 }
 
 NormalizeKind normalize_kind(const Arguments& arguments) {
-  const std::string kind = arguments.choice("normalize");
-  return kind == "unit" ? NormalizeKind::unit : kind == "maxabs" ? NormalizeKind::maxabs : NormalizeKind::none;
+  return parse_name<NormalizeKind>(arguments.choice("normalize")).value();
 }
 
 // "" where no model is asked for.
@@ -137,8 +137,8 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["choice"] = run.result.choice;
   document["row_visits"] = run.result.row_visits;
   document["bias"] = model.bias;
-  document["normalize"] = to_string(run.normalization.kind);
-  document["precision"] = to_string(data.X.precision());
+  document["normalize"] = name_of(run.normalization.kind);
+  document["precision"] = name_of(data.X.precision());
   document["threads"] = resolve_threads(run.options.threads);
   document["seed"] = run.options.seed;
   document["model"] = path.empty() ? Json(nullptr) : Json(path);

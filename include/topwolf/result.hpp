@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace topwolf {
 
@@ -28,6 +31,18 @@ struct IterationRecord {
   double step = 0.0;            // gamma
   double iterate_primal = 0.0;  // at the point this pass visited
   double iterate_dual = 0.0;
+};
+
+// The same while it happens: the weights can be looked at too.
+class Progress : public IterationRecord {
+ public:
+  Progress(const IterationRecord& record, std::function<std::vector<double>()> weights)
+      : IterationRecord(record), weights_(std::move(weights)) {}
+  // W at this point (m x D), not certified. Computed when asked for, and only while the observer is called.
+  std::vector<double> weights() const { return weights_(); }
+
+ private:
+  std::function<std::vector<double>()> weights_;
 };
 
 }  // namespace topwolf

@@ -23,7 +23,7 @@ struct TrainResult {
 };
 
 // Called after every iteration. Return false to stop: status interrupted.
-using Observer = std::function<bool(const IterationRecord&)>;
+using Observer = std::function<bool(const Progress&)>;
 
 TrainResult train(const Dataset& data, const TrainOptions& options = {}, const Observer& observer = {});
 

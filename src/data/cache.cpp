@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fail.hpp"
+#include "core/names.hpp"
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
 #include "data/features.hpp"
@@ -19,7 +20,6 @@ using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-data";
 constexpr int format_version = 1;
-constexpr const char* type_names[] = {"integer", "real", "boolean", "text"};
 
 template <class T>
 Tensor make_tensor(const char* name, const std::vector<T>& values) {
@@ -83,7 +83,7 @@ void write_cache(const RawDataset& raw, const std::string& path) {
   std::vector<Tensor> tensors{make_tensor("label", raw.label), make_tensor("spelling", bytes),
                               make_tensor("spelling_end", ends)};
   json metadata = {{"format", format_name}, {"version", format_version}, {"index_base", raw.index_base}};
-  if (raw.label_type) metadata["label_type"] = type_names[static_cast<int>(*raw.label_type)];
+  if (raw.label_type) metadata["label_type"] = name_of(*raw.label_type);
   std::visit(
       [&](const auto& X) {
         metadata["rows"] = X.rows;
@@ -112,9 +112,8 @@ RawDataset read_cache(const std::string& path) {
     cols = metadata.at("cols");
     raw.index_base = metadata.at("index_base");
     if (metadata.contains("label_type")) {
-      const auto* found = std::find(std::begin(type_names), std::end(type_names), metadata["label_type"]);
-      if (found == std::end(type_names)) fail_cache(path, "its type of labels is unknown");
-      raw.label_type = static_cast<LabelType>(found - std::begin(type_names));
+      raw.label_type = parse_name<LabelType>(metadata["label_type"].get<std::string>());
+      if (!raw.label_type) fail_cache(path, "its type of labels is unknown");
     }
   } catch (const json::exception&) {
     fail_cache(path, "its metadata is incomplete");

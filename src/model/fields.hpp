@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/names.hpp"
 
 namespace topwolf {
 
@@ -66,15 +67,15 @@ class Fields {
     return {at(key, is_object, "an object"), path_};
   }
 
-  template <class E, std::size_t N>
-  E name(const char* key, const std::array<std::string_view, N>& names) const {
+  template <class E>
+  E name(const char* key) const {
     const std::string given = text(key);
-    const auto found = std::find(names.begin(), names.end(), given);
-    if (found == names.end()) {
-      fail(ErrorKind::data, "{}: the model's {} should be one of {}, not '{}'", path_, key, fmt::join(names, ", "),
-           given);
+    const std::optional<E> value = parse_name<E>(given);
+    if (!value) {
+      fail(ErrorKind::data, "{}: the model's {} should be one of {}, not '{}'", path_, key,
+           fmt::join(Names<E>::all, ", "), given);
     }
-    return static_cast<E>(found - names.begin());
+    return *value;
   }
 
   const std::string& path() const { return path_; }

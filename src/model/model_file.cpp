@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/names.hpp"
 #include "core/read_file.hpp"
-#include "core/status.hpp"
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
 #include "core/utf8.hpp"
@@ -29,16 +29,6 @@ using nlohmann::json;
 constexpr const char* format_name = "topwolf-model";
 constexpr std::int64_t format_version = 1;
 
-// In the order of the enumerations.
-constexpr std::array<std::string_view, 4> label_types = {"integer", "real", "boolean", "text"};
-constexpr std::array<std::string_view, 3> normalizations = {"none", "unit", "maxabs"};
-constexpr std::array<std::string_view, 2> precisions = {"float32", "float64"};
-
-template <class E, std::size_t N>
-std::string name_of(E value, const std::array<std::string_view, N>& names) {
-  return std::string(names.at(static_cast<std::size_t>(value)));
-}
-
 json make_metadata(const Model& model) {
   json metadata = {
       {"format", format_name},
@@ -47,9 +37,9 @@ json make_metadata(const Model& model) {
       {"d", model.d},
       {"bias", model.bias},
       {"classes", model.classes.names},
-      {"label_type", name_of(model.classes.type, label_types)},
-      {"normalization", name_of(model.normalization.kind, normalizations)},
-      {"precision", name_of(model.precision, precisions)},
+      {"label_type", name_of(model.classes.type)},
+      {"normalization", name_of(model.normalization.kind)},
+      {"precision", name_of(model.precision)},
       {"index_base", model.index_base},
       {"loss", {{"name", to_string(model.loss.name)}, {"rho", model.loss.rho}, {"smoothing", model.loss.smoothing}}},
       {"lambda", model.lambda},
@@ -103,12 +93,6 @@ LossSpec read_loss(const Fields& fields) {
   return loss;
 }
 
-Status read_status(const Fields& fields) {
-  const std::optional<Status> status = parse_status(fields.text("status"));
-  if (!status) fail(ErrorKind::data, "{}: the model's status '{}' is unknown", fields.path(), fields.text("status"));
-  return *status;
-}
-
 std::vector<double> read_tensor(const TensorFile& file, const char* name, const std::vector<std::int64_t>& shape,
                                 Precision precision = Precision::float64) {
   if (file.shape(name) != shape) {
@@ -123,9 +107,9 @@ Model read_fields(const Fields& fields) {
   Model model;
   model.d = fields.integer<std::int32_t>("d");
   model.bias = fields.number("bias");
-  model.precision = fields.name<Precision>("precision", precisions);
-  model.classes = {fields.name<LabelType>("label_type", label_types), fields.list<std::string>("classes")};
-  model.normalization.kind = fields.name<NormalizeKind>("normalization", normalizations);
+  model.precision = fields.name<Precision>("precision");
+  model.classes = {fields.name<LabelType>("label_type"), fields.list<std::string>("classes")};
+  model.normalization.kind = fields.name<NormalizeKind>("normalization");
   model.index_base = fields.integer<std::int32_t>("index_base");
   if (fields.has("label_column")) model.label_column = fields.text("label_column");
   model.loss = read_loss(fields.object("loss"));
@@ -138,7 +122,7 @@ Model read_fields(const Fields& fields) {
   model.data_hash = fields.text("data_hash");
   model.certified = fields.has("status");
   if (model.certified) {
-    model.status = read_status(fields);
+    model.status = fields.name<Status>("status");
     model.certificate = {fields.number("primal"), fields.number("dual")};
   }
   return model;

@@ -20,12 +20,21 @@ bool is_milestone(std::int64_t iteration) {
 
 }  // namespace
 
+// fmt::print would throw where nobody listens any more.
+ProgressTable::ProgressTable(std::FILE* stream, ProgressStyle style)
+    : ProgressTable(
+          [stream](const std::string& text) {
+            std::fputs(text.c_str(), stream);
+            std::fflush(stream);
+          },
+          style) {}
+
 void ProgressTable::observe(const IterationRecord& record) {
   if (!begun_) {
     begun_ = true;
     const std::string header = fmt::format("{:>8} {:>10} {:>14} {:>14} {:>13} {:>10}", "pass", "seconds", "primal",
                                            "dual", "relative gap", "step");
-    write(fmt::format("{}{}{}\n", style_.colour ? "\x1b[1m" : "", header, style_.colour ? "\x1b[0m" : ""));
+    write_(fmt::format("{}{}{}\n", style_.colour ? "\x1b[1m" : "", header, style_.colour ? "\x1b[0m" : ""));
   }
   unprinted_ = record;
   if (is_milestone(record.iteration)) {
@@ -46,14 +55,8 @@ void ProgressTable::print_row(const IterationRecord& record, bool permanent) {
   const std::string row = fmt::format("{:>8} {:>10.2f} {:>14.6g} {:>14.6g} {:>13.2e} {:>10.2e}", record.iteration,
                                       record.seconds, record.primal, record.dual, record.relative_gap, record.step);
   const bool dim = style_.colour && !permanent;
-  write(fmt::format("{}{}{}{}{}", style_.live ? "\r" : "", dim ? "\x1b[2m" : "", row, dim ? "\x1b[0m" : "",
-                    permanent ? "\n" : ""));
-}
-
-// fmt::print would throw where nobody listens any more.
-void ProgressTable::write(const std::string& text) {
-  std::fputs(text.c_str(), stream_);
-  std::fflush(stream_);
+  write_(fmt::format("{}{}{}{}{}", style_.live ? "\r" : "", dim ? "\x1b[2m" : "", row, dim ? "\x1b[0m" : "",
+                     permanent ? "\n" : ""));
 }
 
 Trace::Trace(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,16 +20,18 @@ struct ProgressStyle {
 
 class ProgressTable {
  public:
-  ProgressTable(std::FILE* stream, ProgressStyle style) : stream_(stream), style_(style) {}
+  // The sink takes the text as it comes: lines, and parts of lines where they are live.
+  ProgressTable(std::function<void(const std::string&)> sink, ProgressStyle style)
+      : write_(std::move(sink)), style_(style) {}
+  ProgressTable(std::FILE* stream, ProgressStyle style);
   void observe(const IterationRecord& record);
   // The last pass, if the table does not end with it. To be called before anything else is printed.
   void finish();
 
  private:
   void print_row(const IterationRecord& record, bool permanent);
-  void write(const std::string& text);
 
-  std::FILE* stream_;
+  std::function<void(const std::string&)> write_;
   ProgressStyle style_;
   std::optional<IterationRecord> unprinted_;  // the latest pass, until it has a line of its own
   double last_live_s_ = -1.0;

@@ -55,6 +55,7 @@ class BatchSolver final : public Solver {
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
+  std::vector<double> current_weights() override { return W_; }
   const DualRows& dual() const override { return returns_zero_ ? zero_ : A_; }
   std::int64_t row_visits() const override { return t_ * problem_.n; }
 

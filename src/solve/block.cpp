@@ -57,6 +57,11 @@ class BlockSolver final : public Solver {
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
+  std::vector<double> current_weights() override {
+    std::vector<double> W;
+    engine_.weights_of(A_, W);
+    return W;
+  }
   const DualRows& dual() const override { return A_; }
   std::int64_t row_visits() const override { return visits_; }
 
@@ -65,8 +70,7 @@ class BlockSolver final : public Solver {
 
   // W(A) and D(A) from A alone, in double; the working scores are put right with them.
   std::vector<double> exact_weights() {
-    std::vector<double> W;
-    engine_.weights_of(A_, W);
+    std::vector<double> W = current_weights();
     scores_.reset(W);
     dual_ = dual_at(problem_, A_, W, sum_error(problem_, lengths2_));
     return W;

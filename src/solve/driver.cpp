@@ -37,7 +37,7 @@ class Patience {
 }  // namespace
 
 RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
-              const std::function<bool(const IterationRecord&)>& observer) {
+              const std::function<bool(const Progress&)>& observer) {
   Patience patience(rule);
   Status status = Status::iteration_limit;
   std::int64_t iteration = 0;
@@ -46,7 +46,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     const Certificate& seen = pass.estimate;
     const IterationRecord record{++iteration,         clock.seconds(), seen.primal, seen.dual,
                                  seen.relative_gap(), pass.gamma,      pass.primal, pass.dual};
-    if (observer && !observer(record)) {
+    if (observer && !observer(Progress(record, [&] { return solver.current_weights(); }))) {
       status = Status::interrupted;
       break;
     }

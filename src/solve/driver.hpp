@@ -26,6 +26,6 @@ struct RunResult {
 };
 
 RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
-              const std::function<bool(const IterationRecord&)>& observer);
+              const std::function<bool(const Progress&)>& observer);
 
 }  // namespace topwolf

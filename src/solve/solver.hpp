@@ -23,6 +23,8 @@ class Solver {
   // In double, at the point that weights() returns from then on.
   virtual Certificate certify() = 0;
   virtual const std::vector<double>& weights() const = 0;  // (m x D)
+  // W where the solver is now (m x D), for somebody who wants to look; nothing changes by it.
+  virtual std::vector<double> current_weights() = 0;
   // A whose dual value the certificate names; empty unless asked to keep it.
   virtual const DualRows& dual() const = 0;
   // How many times an example has been visited.

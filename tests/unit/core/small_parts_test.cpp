@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "core/hash.hpp"
+#include "core/names.hpp"
 #include "core/read_file.hpp"
-#include "core/status.hpp"
 #include "core/strict_json.hpp"
 #include "unit/core/temp_folder.hpp"
 
@@ -36,10 +36,10 @@ TEST(Hash, does_not_depend_on_how_the_bytes_are_cut) {
 TEST(Status, names_go_there_and_back) {
   for (const Status status :
        {Status::converged, Status::iteration_limit, Status::time_limit, Status::stalled, Status::interrupted}) {
-    EXPECT_EQ(parse_status(to_string(status)), status);
+    EXPECT_EQ(parse_name<Status>(to_string(status)), status);
   }
   EXPECT_EQ(to_string(Status::time_limit), "time_limit");
-  EXPECT_EQ(parse_status("optimal"), std::nullopt);
+  EXPECT_EQ(parse_name<Status>("optimal"), std::nullopt);
 }
 
 TEST(ReadFile, returns_every_byte) {

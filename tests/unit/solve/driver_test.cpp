@@ -20,6 +20,7 @@ class Halving final : public Solver {
     return {1.0 + gap_ + surplus_, 1.0};
   }
   const std::vector<double>& weights() const override { return none_; }
+  std::vector<double> current_weights() override { return {gap_}; }
   const DualRows& dual() const override { return rows_; }
   std::int64_t row_visits() const override { return 0; }
   int certified() const { return certified_; }
@@ -31,7 +32,7 @@ class Halving final : public Solver {
   DualRows rows_;
 };
 
-RunResult go(Solver& solver, const StopRule& rule, const std::function<bool(const IterationRecord&)>& observer = {}) {
+RunResult go(Solver& solver, const StopRule& rule, const std::function<bool(const Progress&)>& observer = {}) {
   return run(solver, rule, Stopwatch(), observer);
 }
 
@@ -87,6 +88,16 @@ TEST(Driver, StallsWhenThereIsNowhereToGo) {
   const RunResult result = go(solver, {.tolerance = 1e-3, .max_iterations = 60});
   EXPECT_EQ(result.status, Status::stalled);
   EXPECT_EQ(result.iterations, 1);
+}
+
+TEST(Driver, ShowsTheWeightsToAnObserverThatAsks) {
+  Halving solver;
+  std::vector<double> seen;
+  go(solver, {.tolerance = 1e-9, .max_iterations = 3}, [&](const Progress& progress) {
+    seen.push_back(progress.weights().at(0));
+    return true;
+  });
+  EXPECT_EQ(seen, (std::vector<double>{0.5, 0.25, 0.125}));
 }
 
 TEST(Driver, RecordsTheBestSoFarAndTheIterate) {

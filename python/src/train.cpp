@@ -1,0 +1,180 @@
+// Training: options in, a model and its trace out; observers are called with the interpreter held.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+#include "core/clock.hpp"
+#include "core/names.hpp"
+#include "module.hpp"
+#include "report/progress.hpp"
+
+namespace topwolf::python {
+namespace {
+
+SolverName solver_from(const std::string& name) {
+  for (const SolverName solver : {SolverName::automatic, SolverName::block, SolverName::apg, SolverName::lsfw,
+                                  SolverName::stdfw, SolverName::pg}) {
+    if (to_string(solver) == name) return solver;
+  }
+  throw nb::value_error(("the solver is unknown: " + name).c_str());
+}
+
+// The same keys as a model's where the meaning is the same.
+TrainOptions options_from(const nb::dict& given) {
+  TrainOptions options;
+  options.loss = parse_loss(nb::cast<std::string>(given["loss"]));
+  if (!given["k"].is_none()) options.loss.k = nb::cast<std::int64_t>(given["k"]);
+  if (!given["rho"].is_none()) options.loss.rho = to_vector(nb::cast<DoubleArray>(given["rho"]));
+  if (!given["cost_matrix"].is_none()) {
+    options.loss.cost_matrix = to_vector(nb::cast<DoubleArray>(given["cost_matrix"]));
+  }
+  options.loss.smoothing = nb::cast<double>(given["smoothing"]);
+  options.C = nb::cast<double>(given["C"]);
+  options.tolerance = nb::cast<double>(given["tolerance"]);
+  options.solver = solver_from(nb::cast<std::string>(given["solver"]));
+  options.max_iterations = nb::cast<std::int64_t>(given["max_iterations"]);
+  options.time_limit_s = nb::cast<std::optional<double>>(given["time_limit"]);
+  options.bias = nb::cast<double>(given["bias"]);
+  options.threads = nb::cast<int>(given["threads"]);
+  options.seed = nb::cast<std::uint64_t>(given["seed"]);
+  return options;
+}
+
+Dataset dataset_from(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::object& weights) {
+  Dataset data;
+  data.X = features.X;
+  data.y = to_vector(y);
+  for (std::int64_t j = 0; j < m; ++j) data.classes.names.push_back(std::to_string(j));
+  if (!weights.is_none()) data.weights = to_vector(nb::cast<DoubleArray>(weights));
+  return data;
+}
+
+nb::dict trace_of(const std::vector<IterationRecord>& records) {
+  nb::dict out;
+  const auto column = [&](const char* name, auto field) {
+    std::vector<std::decay_t<decltype(records.front().*field)>> values;
+    for (const IterationRecord& record : records) values.push_back(record.*field);
+    out[name] = to_array(std::move(values), {records.size()});
+  };
+  column("iteration", &IterationRecord::iteration);
+  column("seconds", &IterationRecord::seconds);
+  column("primal", &IterationRecord::primal);
+  column("dual", &IterationRecord::dual);
+  column("relative_gap", &IterationRecord::relative_gap);
+  column("step", &IterationRecord::step);
+  return out;
+}
+
+// What Python raised, as an object that can be raised again.
+nb::object taken(nb::python_error& error) {
+  error.restore();
+#if PY_VERSION_HEX >= 0x030C0000
+  return nb::steal(PyErr_GetRaisedException());
+#else
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return nb::steal(value);
+#endif
+}
+
+// Looks at every iteration; asks Python for signals and, if there is one, calls the observer.
+class Watch {
+ public:
+  explicit Watch(nb::object observer) : observer_(std::move(observer)) {}
+
+  bool operator()(const Progress& progress) {
+    records_.push_back(progress);
+    const bool asked = !observer_.is_none();
+    // Waiting for the interpreter can take longer than an iteration.
+    constexpr double signal_interval_s = 0.05;
+    if (!asked && progress.seconds - last_look_s_ < signal_interval_s) return true;
+    last_look_s_ = progress.seconds;
+    nb::gil_scoped_acquire acquire;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!asked) return true;
+      const nb::object weights = nb::cpp_function([&progress] {
+        std::vector<double> W = progress.weights();
+        const std::size_t size = W.size();
+        return to_array(std::move(W), {size});
+      });
+      return !nb::cast<bool>(observer_(nb::cast(static_cast<const IterationRecord&>(progress)), weights));
+    } catch (nb::python_error& error) {
+      error_ = taken(error);
+      return false;
+    }
+  }
+
+  const std::vector<IterationRecord>& records() const { return records_; }
+  const nb::object& error() const { return error_; }
+
+ private:
+  nb::object observer_;
+  std::vector<IterationRecord> records_;
+  double last_look_s_ = 0.0;
+  nb::object error_ = nb::none();
+};
+
+// `error` is what ended training from outside, such as KeyboardInterrupt: the model is there all the same.
+nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
+                     const nb::object& weights, const nb::object& observer) {
+  const TrainOptions asked = options_from(options);
+  const Dataset data = dataset_from(features, y, m, weights);
+  Watch watch(observer);
+  TrainResult result;
+  {
+    nb::gil_scoped_release release;
+    result = train(data, asked, std::ref(watch));
+  }
+  nb::dict out;
+  out["K"] = result.loss.K();
+  out["choice"] = result.choice;
+  out["seconds"] = result.seconds;
+  out["row_visits"] = result.row_visits;
+  out["trace"] = trace_of(watch.records());
+  out["error"] = watch.error();
+  out["model"] = to_dict(std::move(result.model));
+  return out;
+}
+
+double objective_of(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
+                    const nb::object& weights, const DoubleArray& W) {
+  const TrainOptions asked = options_from(options);
+  const Dataset data = dataset_from(features, y, m, weights);
+  const std::vector<double> at = to_vector(W);
+  nb::gil_scoped_release release;
+  return objective(data, asked, at);
+}
+
+}  // namespace
+
+void bind_train(nb::module_& module) {
+  nb::class_<IterationRecord>(module, "IterationRecord", "What one pass over the data saw.")
+      .def_ro("iteration", &IterationRecord::iteration)
+      .def_ro("seconds", &IterationRecord::seconds)
+      .def_ro("primal", &IterationRecord::primal, "The lowest so far.")
+      .def_ro("dual", &IterationRecord::dual, "The highest so far.")
+      .def_ro("relative_gap", &IterationRecord::relative_gap, "(primal - dual) / primal.")
+      .def_ro("step", &IterationRecord::step);
+  nb::class_<ProgressTable>(module, "ProgressTable", "The progress table of the command line.")
+      .def(
+          "__init__",
+          [](ProgressTable* self, std::function<void(const std::string&)> sink) {
+            new (self) ProgressTable(std::move(sink), ProgressStyle{});
+          },
+          nb::arg("sink"))
+      .def("observe", &ProgressTable::observe)
+      .def("finish", &ProgressTable::finish);
+  module.def("train", &train_model, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
+             nb::arg("weights").none(), nb::arg("observer").none());
+  module.def("objective", &objective_of, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
+             nb::arg("weights").none(), nb::arg("W"));
+}
+
+}  // namespace topwolf::python

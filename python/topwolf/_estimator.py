@@ -1,0 +1,539 @@
+"""The classifier in scikit-learn's manners. What it computes, the extension computes."""
+
+from __future__ import annotations
+
+import numbers
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+
+from . import _core
+from ._features import to_features
+from ._labels import from_names, to_names
+
+_LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
+_SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
+_EVALUATED_KS = (1, 3, 5, 10)
+
+MatrixLike = Any  # array-like or sparse
+Path = str | os.PathLike[str]
+
+
+class TopwolfClassifier(ClassifierMixin, BaseEstimator):
+    """Linear multi-class SVM for top-k errors, with a certified duality gap.
+
+    Minimises ``lambda / 2 ||W||^2 + 1 / N sum_i w_i loss(W x_i, y_i)`` with ``lambda = 1 / (C N)``, where ``N`` is the
+    sum of the sample weights ``w_i`` (the number of rows without them). LIBLINEAR's objective is ``C N`` times this one,
+    so that ``C`` means the same as in :class:`sklearn.svm.LinearSVC`.
+
+    Parameters
+    ----------
+    loss : {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}, default="max_hinge"
+        ``max_hinge`` is Crammer and Singer's loss, as ``LinearSVC(multi_class="crammer_singer")``. ``top_k`` and
+        ``usunier`` take the mean of the `k` largest margin violations, cut at 0 after and before the mean. The weighted
+        losses take weights `rho` over the ranks.
+
+    k : int, default=None
+        Of ``top_k`` and ``usunier``: below the number of classes. None: 5, or one less than the number of classes where
+        that is less.
+
+    rho : array-like, default=None
+        Of the weighted losses: weights over the ranks, not increasing. None: (5, 4, 3, 2, 1) / 15, cut to the number of
+        classes less one and scaled to sum 1.
+
+    cost_matrix : array-like of shape (n_classes, n_classes), default=None
+        What it costs to take a row of class i for class j: the margin asked for. At least 0, and 0 on the diagonal; in
+        the order of `classes_`. None: 1 off the diagonal.
+
+    smoothing : float, default=0.0
+        Above 0 the loss is replaced by its Moreau envelope with this parameter.
+
+    C : float, default=1.0
+        Inverse strength of the regularisation.
+
+    tol : float, default=1e-3
+        A relative duality gap: fitting ends when (primal - dual) <= tol * primal, which proves that the objective is
+        within the fraction `tol` of the optimum. Unlike LIBLINEAR's ``tol`` this is a guarantee about the answer.
+
+    solver : {"auto", "block", "apg", "lsfw", "stdfw", "pg"}, default="auto"
+        ``auto`` is ``block``, exact block ascent, wherever it fits into memory.
+
+    max_iter : int, default=1000
+        Passes over the data.
+
+    time_limit : float, default=None
+        Seconds after which fitting ends with what there is.
+
+    fit_intercept : bool, default=True
+        Add a constant feature, which costs no copy of X. Its weight is regularised like the others.
+
+    intercept_scaling : float, default=1.0
+        The constant feature's value.
+
+    class_weight : dict or "balanced", default=None
+        Factors on the weights of the rows of each class. "balanced": inversely proportional to the weight of the class.
+
+    n_jobs : int, default=None
+        Threads. None: all cores the process may use, or OMP_NUM_THREADS.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which rows are visited; None: 0. The same seed and number of threads give the same bits.
+
+    verbose : int, default=0
+        1: print the progress table.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features), (1, n_features) for two classes
+        float32 where X is.
+    intercept_ : ndarray of shape (n_classes,), (1,) for two classes
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Passes made.
+    k_ : int
+        How many ranks the loss looks at.
+    primal_, dual_ : float
+        The objective, and the lower bound on the optimum, both computed in double at `coef_`.
+    dual_gap_, relative_gap_ : float
+        primal_ - dual_, and that over primal_.
+    status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}
+    trace_ : dict of ndarrays
+        `iteration`, `seconds`, `primal`, `dual`, `relative_gap` and `step` of every pass.
+    evals_result_ : dict
+        With `eval_set`: for ``"validation_0"``, ... a dict of ``"top_1_error"``, ..., lists with an entry per pass.
+    solver_choice_ : str
+        Which solver ran, and why.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from topwolf import TopwolfClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = TopwolfClassifier("usunier", k=2).fit(X, y)
+    >>> clf.status_
+    'converged'
+    >>> clf.predict_top_k(X[:1], k=2).tolist()
+    [[0, 1]]
+    """
+
+    _parameter_constraints = {
+        "loss": [StrOptions(_LOSSES)],
+        "k": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "rho": ["array-like", None],
+        "cost_matrix": ["array-like", None],
+        "smoothing": [Interval(numbers.Real, 0, None, closed="left")],
+        "C": [Interval(numbers.Real, 0, None, closed="neither")],
+        "tol": [Interval(numbers.Real, 0, None, closed="neither")],
+        "solver": [StrOptions(_SOLVERS)],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "time_limit": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(numbers.Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [numbers.Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        loss: str = "max_hinge",
+        *,
+        k: int | None = None,
+        rho: ArrayLike | None = None,
+        cost_matrix: ArrayLike | None = None,
+        smoothing: float = 0.0,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.k = k
+        self.rho = rho
+        self.cost_matrix = cost_matrix
+        self.smoothing = smoothing
+        self.C = C
+        self.tol = tol
+        self.solver = solver
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
+        callback: Callable[[_core.IterationRecord], bool | None] | None = None,
+    ) -> TopwolfClassifier:
+        """Fit to rows X with labels y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            float32 and float64 rows, dense or CSR, are read where they are; others are converted.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            At least 0. A weight of 2 is a row given twice, a weight of 0 a row left out.
+        eval_set : list of (X, y), default=None
+            Rows whose top-k errors are recorded after every pass, in `evals_result_`.
+        callback : callable, default=None
+            Called as ``callback(record)`` after every pass with an :class:`IterationRecord`; fitting ends, with status
+            "interrupted", when it returns True.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
+        )
+        check_classification_targets(y)
+        self.classes_, y = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
+                f"{self.classes_[0]!r}"
+            )
+        y = y.astype(np.int32).ravel()
+        weights = self._row_weights(X, y, sample_weight)
+        options = self._options()
+        features = to_features(X)
+        evaluations = self._evaluations(eval_set)
+        observer, table = self._observer(callback, evaluations)
+        result = _core.train(features, y, len(self.classes_), options, weights, observer)
+        if table is not None:
+            table.finish()
+        model = result["model"]
+        if len(self.classes_) == 2:
+            model["weights"] = _antisymmetric(model["weights"], X.dtype)
+            model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
+        self._take(model, X.dtype)
+        self.k_ = result["K"]
+        self.trace_ = result["trace"]
+        self.evals_result_ = {name: errors for name, (_, _, errors) in evaluations.items()}
+        self.solver_choice_ = result["choice"]
+        if result["error"] is not None:
+            raise result["error"]
+        self._warn_unless_converged()
+        return self
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Scores of the classes.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), (n_samples,) for two classes
+            For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
+        """
+        features = self._features(X)
+        scores = _core.decision_scores(self._model(), features, self._threads())
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """The class with the highest score for each row of X."""
+        return self.predict_top_k(X, k=1)[:, 0]
+
+    def predict_top_k(
+        self, X: MatrixLike, k: int | None = None, return_scores: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """The k best classes for each row of X, best first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        k : int, default=None
+            From 1 to the number of classes. None: `k_`.
+        return_scores : bool, default=False
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of shape (n_samples, k)
+            Only if `return_scores`.
+        """
+        features = self._features(X)
+        k = self._check_k(k)
+        best, scores = _core.predict_top_k(self._model(), features, k, self._threads())
+        labels = self.classes_[best]
+        return (labels, scores) if return_scores else labels
+
+    def top_k_error(
+        self, X: MatrixLike, y: ArrayLike, k: int | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The share of rows whose label is not among the k best classes; k as in `predict_top_k`."""
+        labels = self.predict_top_k(X, k)
+        y = np.asarray(y).ravel()
+        if len(y) != len(labels):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(labels)}, {len(y)}]")
+        return float(np.average(~np.any(labels == y[:, None], axis=1), weights=sample_weight))
+
+    def save(self, path: Path) -> None:
+        """Write a model file that the command line and `load` read."""
+        _core.save_model(self._named_model(), os.fspath(path))
+
+    @classmethod
+    def load(cls, path: Path) -> TopwolfClassifier:
+        """A fitted classifier from a model file, topwolf's or LIBLINEAR's."""
+        model = _core.load_model(os.fspath(path))
+        bias = model["bias"]
+        clf = cls(
+            loss=model["loss"].replace("-", "_"),
+            k=model["k"],
+            rho=model["rho"],
+            cost_matrix=model["cost_matrix"],
+            smoothing=model["smoothing"],
+            C=1.0 / (model["lambda"] * model["weight_sum"]) if model["lambda"] > 0 else 1.0,
+            fit_intercept=bias != 0.0,
+            intercept_scaling=bias or 1.0,
+        )
+        clf.classes_ = from_names(model["label_type"], model["class_names"])
+        clf.n_features_in_ = model["d"]
+        clf.k_ = model["k"] or (1 if model["rho"] is None else len(model["rho"]))
+        if len(clf.classes_) == 2:
+            model["weights"] = _antisymmetric(model["weights"], model["precision"])
+        clf._take(model, model["precision"])
+        return clf
+
+    def to_liblinear(self, path: Path) -> None:
+        """Write the weights as a model that ``liblinear-predict`` reads. The labels must be integers."""
+        _core.save_liblinear(self._named_model(), os.fspath(path))
+
+    def to_onnx(self, path: Path | None = None) -> Any:
+        """The classifier as an ONNX model with outputs ``label`` and ``scores``; needs the package onnx.
+
+        Returns the model, and writes it to `path` where one is given.
+        """
+        check_is_fitted(self)
+        from ._onnx import to_onnx
+
+        return to_onnx(self, path)
+
+    def _row_weights(self, X, y, sample_weight):
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if np.sum(weights) == 0:
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        if self.class_weight is None:
+            return weights
+        if self.class_weight == "balanced":
+            of_class = np.bincount(y, weights=weights, minlength=len(self.classes_))
+            factors = np.divide(weights.sum(), len(self.classes_) * of_class, out=np.zeros_like(of_class), where=of_class > 0)
+        else:
+            factors = np.array([float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()])
+            unknown = set(self.class_weight) - set(self.classes_.tolist())
+            if unknown:
+                raise ValueError(f"The classes, {sorted(unknown, key=str)}, are not in class_weight's data.")
+            if not (np.isfinite(factors).all() and (factors >= 0).all()):
+                raise ValueError("class_weight must hold finite weights that are at least 0.")
+        return weights * factors[y]
+
+    def _options(self):
+        rho = self.rho
+        if rho is not None:
+            rho = check_array(rho, ensure_2d=False, dtype=np.float64, order="C", input_name="rho").ravel()
+        cost = self.cost_matrix
+        if cost is not None:
+            cost = check_array(cost, dtype=np.float64, order="C", input_name="cost_matrix")
+            m = len(self.classes_)
+            if cost.shape != (m, m):
+                raise ValueError(f"cost_matrix has shape {cost.shape}, but {m} classes need ({m}, {m}).")
+        return {
+            "loss": self.loss,
+            "k": None if self.k is None else int(self.k),
+            "rho": rho,
+            "cost_matrix": cost,
+            "smoothing": float(self.smoothing),
+            "C": float(self.C),
+            "tolerance": float(self.tol),
+            "solver": self.solver,
+            "max_iterations": int(self.max_iter),
+            "time_limit": None if self.time_limit is None else float(self.time_limit),
+            "bias": float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            "threads": self._threads(),
+            "seed": self._seed(),
+        }
+
+    def _seed(self):
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _threads(self):
+        if self.n_jobs is None:
+            return 0
+        return effective_n_jobs(self.n_jobs)
+
+    def _evaluations(self, eval_set):
+        """Name: (features, class numbers, errors so far)."""
+        evaluations = {}
+        ks = [k for k in _EVALUATED_KS if k < len(self.classes_)]
+        for number, (X, y) in enumerate(eval_set or []):
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+            errors = {f"top_{k}_error": [] for k in ks}
+            evaluations[f"validation_{number}"] = (to_features(X), self._class_numbers(y), errors)
+        return evaluations
+
+    def _class_numbers(self, y):
+        """-1 for a label that is none of the classes."""
+        place = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+        return np.where(self.classes_[place] == y, place, -1).astype(np.int32)
+
+    def _observer(self, callback, evaluations):
+        """What is called after every pass, None if nobody looks, and the progress table, if there is one."""
+        table = _core.ProgressTable(sys.stdout.write) if self.verbose else None
+        if callback is None and table is None and not evaluations:
+            return None, None
+
+        def observe(record, weights):
+            if table is not None:
+                table.observe(record)
+            if evaluations:
+                self._evaluate(evaluations, weights())
+            return bool(callback(record)) if callback is not None else False
+
+        return observe, table
+
+    def _evaluate(self, evaluations, weights):
+        m = len(self.classes_)
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        names = [str(j) for j in range(m)]
+        model = {**_BARE_MODEL, "weights": weights.reshape(m, -1), "d": self.n_features_in_, "bias": bias, "class_names": names}
+        for features, y, errors in evaluations.values():
+            ks = [int(name.split("_")[1]) for name in errors]
+            for values, error in zip(errors.values(), _core.top_k_errors(model, features, y, ks, self._threads())):
+                values.append(error)
+
+    def _take(self, model, dtype):
+        """The attributes from a model; what they do not say is kept for the model file."""
+        weights = model.pop("weights")
+        d, bias = model["d"], model["bias"]
+        coef = weights[:, :d].astype(dtype)
+        intercept = (weights[:, d] * bias if bias else np.zeros(len(weights))).astype(dtype)
+        if len(self.classes_) == 2:
+            coef, intercept = 2 * coef[1:], 2 * intercept[1:]
+        self.coef_, self.intercept_ = coef, intercept
+        self.n_iter_ = model["iterations"]
+        self._record = model
+        if not model["certified"]:
+            return
+        self.primal_, self.dual_, self.status_ = model["primal"], model["dual"], model["status"]
+        self.dual_gap_ = max(0.0, self.primal_ - self.dual_)
+        self.relative_gap_ = self.dual_gap_ / self.primal_ if self.dual_gap_ > 0 else 0.0
+
+    def _model(self):
+        """The fields of a model, from the attributes as they are now; its classes are numbers."""
+        coef, intercept = np.asarray(self.coef_, np.float64), np.asarray(self.intercept_, np.float64)
+        if len(self.classes_) == 2:
+            coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
+        bias = self._record["bias"]
+        weights = np.column_stack([coef, (intercept / bias).astype(self.coef_.dtype)]) if bias else coef
+        return {**self._record, "weights": np.ascontiguousarray(weights)}
+
+    def _named_model(self):
+        """The same with the labels, for a file."""
+        check_is_fitted(self)
+        label_type, names = to_names(self.classes_)
+        return {**self._model(), "label_type": label_type, "class_names": names, "command": repr(self)}
+
+    def _features(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return to_features(X)
+
+    def _check_k(self, k):
+        k = self.k_ if k is None else k
+        if not isinstance(k, numbers.Integral) or not 1 <= k <= len(self.classes_):
+            raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of classes, {len(self.classes_)}.")
+        return int(k)
+
+    def _warn_unless_converged(self):
+        remedies = {
+            "iteration_limit": f"max_iter={self.max_iter} passes were made. Increase max_iter",
+            "time_limit": f"time_limit={self.time_limit} s passed. Increase time_limit",
+            "stalled": f"the rounding of {self.coef_.dtype} numbers allows no more. "
+            + ("Give X as float64" if self.coef_.dtype == np.float32 else "Lower C"),
+        }
+        if self.status_ in remedies:
+            warnings.warn(
+                f"Fitting ended at a relative gap of {self.relative_gap_:.2g}, above tol={self.tol:g}: "
+                f"{remedies[self.status_]}, scale the rows of X to unit length, or raise tol.",
+                ConvergenceWarning,
+                stacklevel=4,  # past fit and its decorator
+            )
+
+
+def load(path: Path) -> TopwolfClassifier:
+    """A fitted :class:`TopwolfClassifier` from a model file, topwolf's or LIBLINEAR's."""
+    return TopwolfClassifier.load(path)
+
+
+def _antisymmetric(weights, dtype):
+    """With two classes the optimum has W_0 = -W_1; rounding is made to agree, so that one vector says it all."""
+    half = ((weights[1] - weights[0]) / 2).astype(dtype).astype(np.float64)
+    return np.vstack([-half, half])
+
+
+# A model of which only the weights matter.
+_BARE_MODEL = {
+    "label_type": "integer",
+    "precision": "float64",
+    "normalization": "none",
+    "normalization_scale": None,
+    "index_base": 1,
+    "label_column": "",
+    "loss": "max-hinge",
+    "k": None,
+    "rho": None,
+    "smoothing": 0.0,
+    "cost_matrix": None,
+    "lambda": 1.0,
+    "weight_sum": 1.0,
+    "solver": "",
+    "certified": False,
+    "status": "converged",
+    "primal": 0.0,
+    "dual": 0.0,
+    "iterations": 0,
+    "command": "",
+    "version": "",
+    "data_hash": "",
+}

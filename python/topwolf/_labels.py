@@ -1,0 +1,28 @@
+"""Class labels between NumPy and a model file, each in its own type."""
+
+import numpy as np
+
+_KINDS = {"i": "integer", "u": "integer", "f": "real", "b": "boolean"}
+
+
+def to_names(classes):
+    """The type of labels as a model file calls it, and the spelling of each class."""
+    kind = _KINDS.get(classes.dtype.kind)
+    if kind == "real":
+        return kind, [repr(float(label)) for label in classes]
+    if kind is not None:
+        return kind, [str(label) for label in classes.tolist()]
+    if all(isinstance(label, str) for label in classes.tolist()):
+        return "text", classes.tolist()
+    raise TypeError(f"a model file holds labels that are numbers, booleans or text, not {classes.dtype}")
+
+
+def from_names(kind, names):
+    """The classes as an array; labels of a file that spells them otherwise (`+1`, `true`) are read as it reads them."""
+    if kind == "integer":
+        return np.array([int(name) for name in names])
+    if kind == "real":
+        return np.array([float(name) for name in names])
+    if kind == "boolean":
+        return np.array([name.lower() == "true" for name in names])
+    return np.array(names)

@@ -1,0 +1,367 @@
+"""What the classifier answers, beside what scikit-learn's checks ask."""
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import top_k_accuracy_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from topwolf import TopwolfClassifier, _core
+from topwolf._features import to_features
+
+LOSSES = ["max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def naive_objective(clf, X, y, weights=None):
+    """P(W) by plain loops, from the attributes alone; the definition is in docs/maths.md."""
+    m = len(clf.classes_)
+    rho = np.array([1.0]) if clf.loss == "max_hinge" else np.full(clf.k_, 1 / clf.k_)
+    if clf.loss.startswith("weighted"):
+        rho = np.arange(5, 0, -1)[: m - 1] / np.arange(5, 0, -1)[: m - 1].sum()
+    weights = np.ones(len(X)) if weights is None else weights
+    scores = X @ clf.coef_.T.astype(np.float64) + clf.intercept_
+    total = 0.0
+    for i, label in enumerate(np.searchsorted(clf.classes_, y)):
+        violations = sorted((1.0 * (j != label) + scores[i, j] - scores[i, label] for j in range(m)), reverse=True)
+        violations = np.array(violations[: len(rho)])
+        top = clf.loss in ("top_k", "weighted_top_k")
+        total += weights[i] * (max(0.0, rho @ violations) if top else rho @ np.maximum(0.0, violations))
+    squared = (clf.coef_.astype(np.float64) ** 2).sum() + (clf.intercept_.astype(np.float64) ** 2).sum()
+    return squared / (2 * clf.C * weights.sum()) + total / weights.sum()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_certificate_holds_at_the_attributes(digits, loss, dtype):
+    X, y = digits
+    X = X.astype(dtype)
+    clf = TopwolfClassifier(loss, C=10.0).fit(X, y)
+    assert clf.status_ == "converged"
+    assert clf.coef_.dtype == clf.intercept_.dtype == dtype
+    assert clf.primal_ == pytest.approx(naive_objective(clf, X.astype(np.float64), y), rel=1e-6)
+    assert 0 <= clf.dual_gap_ <= 1e-3 * clf.primal_
+    assert clf.relative_gap_ == pytest.approx(clf.dual_gap_ / clf.primal_)
+    better = TopwolfClassifier(loss, C=10.0, tol=1e-4).fit(X, y)
+    assert better.primal_ >= clf.dual_ * (1 - 1e-12)
+
+
+def test_weighted_rows_are_repeated_rows(digits):
+    X, y = digits
+    times = np.random.RandomState(0).randint(0, 4, size=len(y)).astype(float)
+    settings = {"tol": 1e-9, "max_iter": 20000, "C": 0.5}
+    weighted = TopwolfClassifier("usunier", **settings).fit(X, y, sample_weight=times)
+    repeated = TopwolfClassifier("usunier", **settings).fit(np.repeat(X, times.astype(int), 0), np.repeat(y, times.astype(int)))
+    assert weighted.primal_ == pytest.approx(repeated.primal_, rel=1e-8)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-4)
+    by_hand = np.where(y == 3, 2.0, 1.0)
+    a = TopwolfClassifier(**settings, class_weight={3: 2.0}).fit(X, y)
+    b = TopwolfClassifier(**settings).fit(X, y, sample_weight=by_hand)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+
+
+def test_agrees_with_linear_svc(digits):
+    X, y = digits
+    theirs = LinearSVC(multi_class="crammer_singer", C=1.0, tol=1e-8, max_iter=100000, fit_intercept=False).fit(X, y)
+    ours = TopwolfClassifier(C=1.0, tol=1e-8, fit_intercept=False, max_iter=10000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+    at_theirs = clone(ours)
+    at_theirs.__dict__.update(classes_=ours.classes_, k_=1, coef_=theirs.coef_, intercept_=np.zeros(10))
+    assert ours.dual_ <= naive_objective(at_theirs, X, y) <= ours.primal_ * (1 + 1e-5)
+
+
+def test_two_classes_are_as_linear_svc(digits):
+    X, y = digits
+    X, y = X[y < 2], np.where(y[y < 2] == 1, "one", "none")
+    clf = TopwolfClassifier(C=5.0, tol=1e-9).fit(X, y)
+    assert clf.coef_.shape == (1, X.shape[1]) and clf.intercept_.shape == (1,)
+    scores = clf.decision_function(X)
+    assert scores.shape == (len(X),)
+    np.testing.assert_allclose(scores, X @ clf.coef_[0] + clf.intercept_[0], atol=1e-12)
+    np.testing.assert_array_equal(clf.predict(X), np.where(scores > 0, "one", "none"))
+    assert clf.predict_top_k(X, k=2).shape == (len(X), 2)
+
+
+@pytest.mark.parametrize("labels", [np.array(["b", "a", "c"]), np.array([1.0, -2.0, 7.0]), np.array(["b", "a", "c"], object)])
+def test_any_type_of_label(digits, labels):
+    X, y = digits
+    X, y = X[y < 3], labels[y[y < 3]]
+    clf = TopwolfClassifier().fit(X, y)
+    assert clf.predict(X).dtype == y.dtype
+    assert clf.score(X, y) > 0.95
+
+
+def test_top_k(digits):
+    X, y = digits
+    clf = TopwolfClassifier("top_k", k=3).fit(X, y)
+    assert clf.k_ == 3
+    labels, scores = clf.predict_top_k(X, return_scores=True)
+    assert labels.shape == scores.shape == (len(X), 3)
+    assert (np.diff(scores, axis=1) <= 0).all()
+    np.testing.assert_array_equal(labels[:, 0], clf.predict(X))
+    np.testing.assert_allclose(scores, -np.sort(-clf.decision_function(X), axis=1)[:, :3])
+    for k in (1, 2, 5):
+        expected = 1 - top_k_accuracy_score(y, clf.decision_function(X), k=k)
+        assert clf.top_k_error(X, y, k) == pytest.approx(expected)
+
+
+def test_sparse_rows_give_the_same_answer(digits):
+    X, y = digits
+    X = np.where(X < 0.15, 0.0, X)  # few enough non-zeros to stay sparse
+    dense = TopwolfClassifier(tol=1e-8, max_iter=10000).fit(X, y)
+    for index in (np.int32, np.int64):
+        for convert in (sparse.csr_matrix, sparse.csr_array):
+            S = convert(X)
+            S.indices, S.indptr = S.indices.astype(index), S.indptr.astype(index)
+            fitted = TopwolfClassifier(tol=1e-8, max_iter=10000).fit(S, y)
+            assert fitted.primal_ == pytest.approx(dense.primal_, rel=1e-7)
+            np.testing.assert_allclose(fitted.decision_function(S), dense.decision_function(X), atol=1e-3)
+    np.testing.assert_array_equal(dense.predict(sparse.csc_matrix(X)), dense.predict(X))
+
+
+def test_unsorted_and_doubled_indices(digits):
+    X, y = digits
+    S = sparse.csr_matrix(X)
+    halves = sparse.csr_matrix((np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), 2 * S.indptr), shape=S.shape)
+    a, b = TopwolfClassifier().fit(S, y), TopwolfClassifier().fit(halves, y)
+    np.testing.assert_allclose(a.coef_, b.coef_)
+    assert halves.nnz == 2 * S.nnz, "the caller's matrix is left alone"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_read_where_they_are(dtype):
+    X = np.arange(60, dtype=dtype).reshape(10, 6)
+    assert to_features(X).address == X.ctypes.data
+    X.flags.writeable = False
+    assert to_features(X).address == X.ctypes.data
+    assert to_features(X[::2, 1:4]).address == X.ctypes.data + X.itemsize
+    assert to_features(np.asfortranarray(X)).rows == 10
+    for index in (np.int32, np.int64):
+        S = sparse.csr_matrix(X)
+        S.indices, S.indptr = S.indices.astype(index), S.indptr.astype(index)
+        assert to_features(S).address == S.data.ctypes.data
+
+
+PEAK = """
+import resource, sys
+import numpy as np
+from topwolf import TopwolfClassifier
+rows = np.random.default_rng(0).standard_normal((40000, 1024), dtype=np.float32).astype(sys.argv[1])
+y = np.arange(len(rows)) % 3
+TopwolfClassifier(max_iter=1, tol=1e9).fit(rows[:100], y[:100])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+TopwolfClassifier(max_iter=2, tol=1e9, fit_intercept=True).fit(rows, y)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / rows.nbytes)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_copy_of_the_rows_is_made(dtype):
+    done = subprocess.run([sys.executable, "-c", PEAK, dtype], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 0.5
+
+
+def test_strided_and_read_only_rows_train_alike(digits):
+    X, y = digits
+    wide = np.zeros((len(X), 100))
+    wide[:, 7:71] = X
+    wide.flags.writeable = False
+    a, b = TopwolfClassifier().fit(X, y), TopwolfClassifier().fit(wide[:, 7:71], y)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+
+
+def test_numpy_keeps_its_threads():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    X, y = make_classification(2000, 300, n_informative=50, n_classes=5, random_state=0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+
+    def threads():
+        return {pool["filepath"]: pool["num_threads"] for pool in threadpoolctl.threadpool_info() if "topwolf" not in pool["filepath"]}
+
+    TopwolfClassifier().fit(X[:100], y[:100])
+    before = threads()
+    assert before
+    TopwolfClassifier(n_jobs=1).fit(X, y)
+    assert threads() == before
+
+
+def test_the_same_seed_gives_the_same_bits(digits):
+    X, y = digits
+    a, b = (TopwolfClassifier(n_jobs=2, random_state=7).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+    c = TopwolfClassifier(random_state=8).fit(X, y)
+    assert not np.array_equal(a.coef_, c.coef_)
+    assert TopwolfClassifier(random_state=np.random.RandomState(3)).fit(X, y).status_ == "converged"
+
+
+def test_trace_and_evaluations(digits):
+    X, y = digits
+    clf = TopwolfClassifier("usunier", k=3).fit(X[:1000], y[:1000], eval_set=[(X[1000:], y[1000:]), (X[:1000], y[:1000])])
+    assert len(clf.trace_["iteration"]) == clf.n_iter_
+    assert (np.diff(clf.trace_["seconds"]) >= 0).all()
+    held_out = clf.evals_result_["validation_0"]
+    assert list(held_out) == ["top_1_error", "top_3_error", "top_5_error"]
+    assert all(len(errors) == clf.n_iter_ for errors in held_out.values())
+    assert held_out["top_1_error"][-1] == pytest.approx(clf.top_k_error(X[1000:], y[1000:], 1), abs=0.01)
+    assert clf.evals_result_["validation_1"]["top_1_error"][-1] < held_out["top_1_error"][0] + 1
+
+
+def test_the_callback_sees_every_pass_and_can_stop(digits):
+    X, y = digits
+    seen = []
+
+    def callback(record):
+        seen.append((record.iteration, record.primal, record.dual, record.relative_gap, record.seconds))
+        return record.iteration == 3
+
+    clf = TopwolfClassifier(tol=1e-9).fit(X, y, callback=callback)
+    assert [record[0] for record in seen] == [1, 2, 3]
+    assert clf.status_ == "interrupted" and clf.n_iter_ == 3
+    assert clf.primal_ >= clf.dual_
+
+
+def test_an_error_in_the_callback_comes_out_and_the_model_stays(digits):
+    X, y = digits
+
+    def callback(record):
+        raise KeyError("mine")
+
+    clf = TopwolfClassifier()
+    with pytest.raises(KeyError, match="mine"):
+        clf.fit(X, y, callback=callback)
+    assert clf.status_ == "interrupted"
+    assert clf.predict(X).shape == y.shape
+
+
+def test_ctrl_c_leaves_the_best_model():
+    X, y = make_classification(4000, 200, n_informative=100, n_classes=20, random_state=0)
+    clf = TopwolfClassifier(C=1000.0, tol=1e-14, max_iter=10**9)
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+    assert time.perf_counter() - start < 30
+    assert clf.status_ == "interrupted"
+    assert clf.score(X, y) > 0.1
+
+
+def test_verbose_prints_the_progress_table(digits, capsys):
+    X, y = digits
+    clf = TopwolfClassifier(verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["pass", "seconds", "primal", "dual", "relative", "gap", "step"]
+    assert int(lines[-1].split()[0]) == clf.n_iter_
+
+
+def test_warnings_say_what_to_do(digits):
+    X, y = digits
+    with pytest.warns(ConvergenceWarning, match=r"relative gap of .* above tol=1e-09: max_iter=2 passes.*Increase max_iter"):
+        TopwolfClassifier(tol=1e-9, max_iter=2).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="Give X as float64"):
+        TopwolfClassifier(tol=1e-14).fit(X.astype(np.float32), y)
+    with pytest.warns(ConvergenceWarning, match="Increase time_limit"):
+        TopwolfClassifier(tol=1e-14, time_limit=1e-6).fit(X, y)
+
+
+def test_works_inside_scikit_learn(digits):
+    X, y = digits
+    search = GridSearchCV(TopwolfClassifier("usunier"), {"C": [0.1, 10], "k": [1, 3]}, scoring="top_k_accuracy", cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    pipe = make_pipeline(StandardScaler(), TopwolfClassifier(C=0.01)).set_output(transform="pandas")
+    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.85
+    probabilities = CalibratedClassifierCV(TopwolfClassifier(), cv=2).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert clone(search.best_estimator_).get_params() == search.best_estimator_.get_params()
+
+
+def test_pickle_and_joblib(digits, tmp_path):
+    X, y = digits
+    clf = TopwolfClassifier().fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).decision_function(X), clf.decision_function(X))
+    joblib.dump(clf, tmp_path / "clf")
+    np.testing.assert_array_equal(joblib.load(tmp_path / "clf").predict(X), clf.predict(X))
+
+
+def test_costs_move_the_errors(digits):
+    X, y = digits
+    costs = np.ones((10, 10)) - np.eye(10)
+    costs[1, 8] = costs[8, 1] = 10.0
+    plain, careful = (TopwolfClassifier(C=0.05, cost_matrix=c).fit(X, y) for c in (None, costs))
+    confused = lambda clf: ((clf.predict(X[y == 8]) == 1).sum() + (clf.predict(X[y == 1]) == 8).sum())
+    assert confused(careful) < confused(plain)
+
+
+BAD = [
+    ({"k": 10, "loss": "usunier"}, "k is 10, but with 10 classes it must be from 1 to 9"),
+    ({"k": 2}, "takes no k"),
+    ({"rho": [1, 2], "loss": "weighted_top_k"}, "rho must not increase"),
+    ({"rho": [1.0]}, "takes no rho"),
+    ({"loss": "hinge"}, "The 'loss' parameter of TopwolfClassifier must be a str among"),
+    ({"C": 0}, "The 'C' parameter"),
+    ({"C": float("nan")}, "C"),
+    ({"tol": -1.0}, "The 'tol' parameter"),
+    ({"cost_matrix": np.zeros((2, 2))}, r"cost_matrix has shape \(2, 2\), but 10 classes need \(10, 10\)"),
+    ({"cost_matrix": np.ones((10, 10))}, "must have a zero diagonal"),
+    ({"cost_matrix": -np.ones((10, 10))}, "at least 0"),
+    ({"class_weight": {0: -1.0}}, "class_weight must hold finite weights"),
+    ({"class_weight": {77: 1.0}}, "77"),
+    ({"smoothing": -0.1}, "The 'smoothing' parameter"),
+]
+
+
+@pytest.mark.parametrize("settings, words", BAD)
+def test_bad_settings(digits, settings, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        TopwolfClassifier(**settings).fit(*digits)
+
+
+def test_bad_data(digits):
+    X, y = digits
+    clf = TopwolfClassifier()
+    for bad, words in [
+        (lambda: clf.fit(X[0], y), "Expected 2D array, got 1D array instead"),
+        (lambda: clf.fit(np.where(X == X.max(), np.nan, X), y), "Input X contains NaN"),
+        (lambda: clf.fit(X[:0], y[:0]), "Found array with 0 sample"),
+        (lambda: clf.fit(X, y[:-1]), "inconsistent numbers of samples"),
+        (lambda: clf.fit(X, np.zeros(len(y))), "only one class"),
+        (lambda: clf.fit(X, y, sample_weight=-np.ones(len(y))), "Negative values in data passed to `sample_weight`"),
+        (lambda: clf.fit(X, y, sample_weight=np.zeros(len(y))), "Sample weights must contain at least one non-zero number"),
+        (lambda: clf.fit(X, y + 0.5), "Unknown label type"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            bad()
+            print("accepted, where this was expected:", words)
+    with pytest.raises(NotFittedError):
+        TopwolfClassifier().predict(X)
+    clf.fit(X, y)
+    with pytest.raises(ValueError, match="X has 63 features, but TopwolfClassifier is expecting 64 features"):
+        clf.predict(X[:, 1:])
+    for k in (0, 11, 1.5):
+        with pytest.raises(ValueError, match="k is"):
+            clf.predict_top_k(X, k=k)
+
+
+def test_the_extension_converts_nothing_silently():
+    with pytest.raises(TypeError):
+        _core.dense(np.zeros((2, 2), dtype=np.int32))

@@ -1,0 +1,134 @@
+"""One model file for Python and the command line, and exports."""
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import topwolf
+from topwolf import TopwolfClassifier
+
+PROGRAM = os.environ.get("TOPWOLF_BIN")
+needs_program = pytest.mark.skipif(not PROGRAM, reason="TOPWOLF_BIN names no program")
+
+LABELS = {
+    "integer": np.array([-1, 3, 12]),
+    "real": np.array([-1.0, 1.0, 3.0]),
+    "text": np.array(["ant", "bee", "ölkäfer"]),
+    "object": np.array(["ant", "bee", "cat"], dtype=object),
+}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_save_and_load(digits, tmp_path, kind, dtype, intercept):
+    X, y = digits
+    X, y = X[y < 3].astype(dtype), LABELS[kind][y[y < 3]]
+    clf = TopwolfClassifier("usunier", k=2, C=3.0, fit_intercept=intercept).fit(X, y)
+    clf.save(tmp_path / "m.topwolf")
+    again = topwolf.load(tmp_path / "m.topwolf")
+    np.testing.assert_array_equal(again.classes_, clf.classes_)
+    np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+    np.testing.assert_array_equal(again.predict(X), clf.predict(X))
+    assert again.coef_.dtype == dtype
+    assert (again.primal_, again.dual_, again.status_, again.n_iter_) == (clf.primal_, clf.dual_, clf.status_, clf.n_iter_)
+    assert again.get_params()["k"] == 2 and again.C == pytest.approx(3.0) and again.fit_intercept == intercept
+    again.save(tmp_path / "n.topwolf")
+    np.testing.assert_array_equal(topwolf.load(tmp_path / "n.topwolf").coef_, clf.coef_)
+
+
+def test_booleans_and_two_classes(digits, tmp_path):
+    X, y = digits
+    X, y = X[y < 2], y[y < 2] == 1
+    clf = TopwolfClassifier().fit(X, y)
+    clf.save(tmp_path / "m.topwolf")
+    again = TopwolfClassifier.load(tmp_path / "m.topwolf")
+    assert again.classes_.dtype == bool
+    np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+
+
+def test_labels_no_file_can_hold(digits, tmp_path):
+    X, y = digits
+    labels = np.array([(1,), "b"], dtype=object)
+    clf = TopwolfClassifier().fit(X[y < 2], y[y < 2])
+    clf.classes_ = labels
+    with pytest.raises(TypeError, match="numbers, booleans or text"):
+        clf.save(tmp_path / "m.topwolf")
+    assert not (tmp_path / "m.topwolf").exists()
+
+
+def test_bad_files(tmp_path):
+    with pytest.raises(OSError, match="No such file"):
+        topwolf.load(tmp_path / "none")
+    (tmp_path / "bad").write_bytes(b"not a model")
+    with pytest.raises(ValueError, match="is not a model"):
+        topwolf.load(tmp_path / "bad")
+
+
+def write_text(path, X, y):
+    with open(path, "w") as file:
+        for row, label in zip(X, y):
+            pairs = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row.tolist()) if value)
+            file.write(f"{label} {pairs}\n")
+
+
+@needs_program
+@pytest.mark.parametrize("classes", [2, 10])
+def test_the_command_line_predicts_what_python_does(digits, tmp_path, classes):
+    X, y = digits
+    X, y = X[y < classes].astype(np.float32), y[y < classes]
+    write_text(tmp_path / "rows.svm", X, y)
+    clf = TopwolfClassifier("top_k", k=1, C=10.0).fit(X, y)
+    clf.save(tmp_path / "m.topwolf")
+    run = lambda *words: subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, text=True).stdout
+    said = run("predict", tmp_path / "rows.svm", tmp_path / "m.topwolf")
+    np.testing.assert_array_equal(np.array(said.split(), dtype=int), clf.predict(X))
+    run("train", tmp_path / "rows.svm", tmp_path / "n.topwolf", "--quiet", "--bias", "1", "--normalize", "unit")
+    said = run("predict", tmp_path / "rows.svm", tmp_path / "n.topwolf")
+    np.testing.assert_array_equal(np.array(said.split(), dtype=int), topwolf.load(tmp_path / "n.topwolf").predict(3 * X))
+
+
+@needs_program
+def test_both_front_ends_train_the_same_model(digits, tmp_path):
+    X, y = digits
+    X = X.astype(np.float32)
+    write_text(tmp_path / "rows.svm", X, y)
+    words = ["train", "rows.svm", "m.topwolf", "--quiet", "-c", "2", "--loss", "usunier:3", "--bias", "1", "--threads", "2"]
+    subprocess.run([PROGRAM, *words], check=True, cwd=tmp_path)
+    theirs = topwolf.load(tmp_path / "m.topwolf")
+    ours = TopwolfClassifier("usunier", k=3, C=2.0, n_jobs=2).fit(X, y)
+    assert ours.primal_ == pytest.approx(theirs.primal_, rel=2e-3)
+    assert ours.dual_ <= theirs.primal_ and theirs.dual_ <= ours.primal_
+
+
+def test_liblinear_format(digits, tmp_path):
+    X, y = digits
+    clf = TopwolfClassifier().fit(X, y)
+    clf.to_liblinear(tmp_path / "m.model")
+    assert (tmp_path / "m.model").read_text().startswith("solver_type MCSVM_CS")
+    again = topwolf.load(tmp_path / "m.model")
+    np.testing.assert_array_equal(again.predict(X), clf.predict(X))
+
+
+@pytest.mark.parametrize("classes", [2, 10])
+@pytest.mark.parametrize("names", [False, True])
+def test_onnx_runs_to_the_same_labels(digits, tmp_path, classes, names):
+    runtime = pytest.importorskip("onnxruntime")
+    X, y = digits
+    X, y = X[y < classes].astype(np.float32), y[y < classes]
+    labels = np.array([f"class {label}" for label in range(10)])[y] if names else y
+    clf = TopwolfClassifier().fit(X, labels)
+    clf.to_onnx(tmp_path / "m.onnx")
+    session = runtime.InferenceSession(tmp_path / "m.onnx")
+    label, scores = session.run(["label", "scores"], {"X": X})
+    np.testing.assert_array_equal(label, clf.predict(X))
+    expected = clf.decision_function(X)
+    np.testing.assert_allclose(scores[:, 1] - scores[:, 0] if classes == 2 else scores, expected, atol=1e-5)
