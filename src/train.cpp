@@ -14,9 +14,11 @@
 #include "data/densify.hpp"
 #include "data/fingerprint.hpp"
 #include "engine/row_lengths.hpp"
+#include "model/dual_file.hpp"
 #include "solve/driver.hpp"
 #include "solve/method.hpp"
 #include "solve/objective.hpp"
+#include "solve/warm_start.hpp"
 #include "topwolf/version.hpp"
 
 namespace topwolf {
@@ -202,6 +204,10 @@ TrainResult train(const Dataset& data, const TrainOptions& options, const Observ
   const int threads = threads_for(problem, options.threads);
   const auto engine = make_cpu_engine(problem, threads);
   const Method method = make_method(problem, options, *engine, threads);
+  if (options.start.rows() > 0) {
+    check_dual(options.start, problem.n, problem.m, "the dual to start from");
+    method.solver->start(warm_start(problem, *engine, options.start, threads));
+  }
   const RunResult result = run(*method.solver, stop_rule(options), clock, observer);
 
   TrainResult out;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "topwolf/loss.hpp"
+#include "topwolf/matrix.hpp"
 
 namespace topwolf {
 
@@ -32,6 +33,7 @@ struct TrainOptions {
   int threads = 0;    // 0: all cores the process may use
   std::uint64_t seed = 0;
   bool keep_dual = false;  // return the dual A as well
+  SparseRows start;        // a dual to begin with (n x m), from a run on the same rows; without rows: none
 };
 
 inline constexpr double default_tolerance = 1e-3;

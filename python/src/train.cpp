@@ -21,6 +21,21 @@ SolverName solver_from(const std::string& name) {
   throw nb::value_error(("the solver is unknown: " + name).c_str());
 }
 
+// The dual as SciPy's (indptr, indices, data).
+SparseRows rows_from(const nb::tuple& arrays) {
+  const auto values_of = [&]<class T>(std::size_t at, T) {
+    const auto array = nb::cast<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(arrays[at]);
+    return std::vector<T>(array.data(), array.data() + array.size());
+  };
+  return {values_of(0, std::int64_t{}), values_of(1, std::int32_t{}), values_of(2, double{})};
+}
+
+nb::tuple to_tuple(SparseRows rows) {
+  const std::size_t begins = rows.row_begin.size(), stored = rows.column.size();
+  return nb::make_tuple(to_array(std::move(rows.row_begin), {begins}), to_array(std::move(rows.column), {stored}),
+                        to_array(std::move(rows.values), {stored}));
+}
+
 // The same keys as a model's where the meaning is the same.
 TrainOptions options_from(const nb::dict& given) {
   TrainOptions options;
@@ -39,6 +54,8 @@ TrainOptions options_from(const nb::dict& given) {
   options.bias = nb::cast<double>(given["bias"]);
   options.threads = nb::cast<int>(given["threads"]);
   options.seed = nb::cast<std::uint64_t>(given["seed"]);
+  options.keep_dual = nb::cast<bool>(given["keep_dual"]);
+  if (!given["start"].is_none()) options.start = rows_from(nb::cast<nb::tuple>(given["start"]));
   return options;
 }
 
@@ -139,6 +156,7 @@ nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64
   out["row_visits"] = result.row_visits;
   out["trace"] = trace_of(watch.records());
   out["error"] = watch.error();
+  out["dual"] = to_tuple(std::move(result.dual));
   out["model"] = to_dict(std::move(result.model));
   return out;
 }

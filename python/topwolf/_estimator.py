@@ -85,6 +85,10 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     class_weight : dict or "balanced", default=None
         Factors on the weights of the rows of each class. "balanced": inversely proportional to the weight of the class.
 
+    warm_start : bool, default=False
+        Begin at the dual of the last fit, where that had the same rows and labels; any parameter may have changed. The
+        certificate does not depend on where fitting began.
+
     n_jobs : int, default=None
         Threads. None: all cores the process may use, or OMP_NUM_THREADS.
 
@@ -144,6 +148,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(numbers.Real, 0, None, closed="neither")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "warm_start": ["boolean"],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -165,6 +170,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Mapping[Any, float] | str | None = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -182,6 +188,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -232,7 +239,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             )
         y = y.astype(np.int32).ravel()
         weights = self._row_weights(X, y, sample_weight)
-        options = self._options()
+        options = {**self._options(), "keep_dual": self.warm_start, "start": self._start(y)}
         features = to_features(X)
         evaluations = self._evaluations(eval_set)
         observer, table = self._observer(callback, evaluations)
@@ -244,6 +251,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             model["weights"] = _antisymmetric(model["weights"], X.dtype)
             model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
         self._take(model, X.dtype)
+        self._dual = (result["dual"], y) if self.warm_start else None
         self.k_ = result["K"]
         self.trace_ = result["trace"]
         self.evals_result_ = {name: errors for name, (_, _, errors) in evaluations.items()}
@@ -389,6 +397,13 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             "threads": self._threads(),
             "seed": self._seed(),
         }
+
+    def _start(self, y):
+        """The last fit's dual, where its rows and labels were these."""
+        if not self.warm_start or getattr(self, "_dual", None) is None:
+            return None
+        dual, labels = self._dual
+        return dual if np.array_equal(labels, y) else None
 
     def _seed(self):
         if self.random_state is None:

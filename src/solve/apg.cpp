@@ -38,6 +38,14 @@ class ApgSolver final : public Solver {
     q_taken_ = q_;
   }
 
+  void start(DualRows A) override {
+    engine_.weights_of(A, W_);
+    W_old_ = W_;
+    dual_ = dual_at(problem_, A, W_, sum_error_);
+    A_old_ = A;
+    A_ = std::move(A);
+  }
+
   Pass step() override {
     ++passes_;
     const double t_next = next_momentum();

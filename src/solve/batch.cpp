@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "engine/row_lengths.hpp"
 #include "solve/certified_weights.hpp"
@@ -25,6 +26,17 @@ class BatchSolver final : public Solver {
     const auto lengths2 = squared_lengths(problem.X, problem.bias, options.threads);
     length_bound_ = length_bound(problem, lengths2);
     sum_error_ = sum_error(problem, lengths2);
+  }
+
+  void start(DualRows A) override {
+    if (options_.rule != StepRule::line_search) {
+      fail(ErrorKind::option, "a first step of length 1 forgets any start; start lsfw, apg or block");
+    }
+    engine_.weights_of(A, W_);
+    W_norm2_ = squared_norm(W_);
+    c_alpha_ = dual_sums(problem_, A).c_alpha;
+    drift_ = sum_error_;
+    if (holds_dual()) A_ = std::move(A);
   }
 
   Pass step() override {

@@ -31,6 +31,11 @@ class BlockSolver final : public Solver {
         due_(static_cast<std::size_t>(problem.n), 0),
         change_(static_cast<std::size_t>(block_rows_)) {}
 
+  void start(DualRows A) override {
+    A_ = std::move(A);
+    exact_weights();
+  }
+
   Pass step() override {
     ++epoch_;
     // Before the visits, which then see what became of the shares.

@@ -8,14 +8,19 @@ double squared_norm(const std::vector<double>& W) {
   return std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
 }
 
-double dual_at(const Problem& problem, const DualRows& A, const std::vector<double>& W, double error) {
-  double c_alpha = 0.0, alpha_norm2 = 0.0;
+DualSums dual_sums(const Problem& problem, const DualRows& A) {
+  DualSums sums;
   for (std::int64_t i = 0; i < problem.n; ++i) {
     const SparseRow& alpha = A[static_cast<std::size_t>(i)];
-    c_alpha += problem.weight(i) * dot_c(problem.margins(i), problem.label(i), alpha);
-    alpha_norm2 += problem.weight(i) * squared_norm(alpha);
+    sums.c_alpha += problem.weight(i) * dot_c(problem.margins(i), problem.label(i), alpha);
+    sums.alpha_norm2 += problem.weight(i) * squared_norm(alpha);
   }
-  return dual_value(problem, squared_norm(W), error, c_alpha, alpha_norm2);
+  return sums;
+}
+
+double dual_at(const Problem& problem, const DualRows& A, const std::vector<double>& W, double error) {
+  const DualSums sums = dual_sums(problem, A);
+  return dual_value(problem, squared_norm(W), error, sums.c_alpha, sums.alpha_norm2);
 }
 
 double length_bound(const Problem& problem, const std::vector<double>& lengths2) {

@@ -23,6 +23,13 @@ inline double dual_value(const Problem& problem, double W_norm2, double drift, d
   return -0.5 * problem.lambda * length * length + (c_alpha - 0.5 * smoothing * alpha_norm2) / problem.N;
 }
 
+// Sums over the examples, weighted by omega.
+struct DualSums {
+  double c_alpha = 0.0;      // <c, alpha>
+  double alpha_norm2 = 0.0;  // ||alpha||^2
+};
+DualSums dual_sums(const Problem& problem, const DualRows& A);
+
 // D(A) from A alone, given W = W(A) computed in double; `error` bounds its rounding (sum_error).
 double dual_at(const Problem& problem, const DualRows& A, const std::vector<double>& W, double error);
 

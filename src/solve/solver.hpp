@@ -19,6 +19,9 @@ struct Pass {
 class Solver {
  public:
   virtual ~Solver() = default;
+  // Begins at a feasible A instead of 0; only before the first step. The methods whose first step forgets where they
+  // were (StdFW, PG) refuse.
+  virtual void start(DualRows A) = 0;
   virtual Pass step() = 0;
   // In double, at the point that weights() returns from then on.
   virtual Certificate certify() = 0;

@@ -214,6 +214,22 @@ def test_the_same_seed_gives_the_same_bits(digits):
     assert TopwolfClassifier(random_state=np.random.RandomState(3)).fit(X, y).status_ == "converged"
 
 
+def test_warm_start(digits):
+    X, y = digits
+    cold = TopwolfClassifier("usunier", k=3, C=2.0).fit(X, y)
+    warm = TopwolfClassifier("usunier", k=3, C=1.8, warm_start=True).fit(X, y)
+    warm.set_params(C=2.0).fit(X, y)
+    assert warm.status_ == "converged"
+    assert warm.n_iter_ < cold.n_iter_
+    assert warm.dual_ <= cold.primal_ and cold.dual_ <= warm.primal_
+    assert warm.fit(X, y).n_iter_ <= 2
+    warm.set_params(loss="top_k", k=5).fit(X, y)
+    assert warm.status_ == "converged"
+    warm.fit(X[:500], y[:500])
+    assert warm.status_ == "converged"
+    assert warm.set_params(warm_start=False).fit(X, y)._dual is None
+
+
 def test_trace_and_evaluations(digits):
     X, y = digits
     clf = TopwolfClassifier("usunier", k=3).fit(X[:1000], y[:1000], eval_set=[(X[1000:], y[1000:]), (X[:1000], y[:1000])])

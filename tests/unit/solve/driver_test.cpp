@@ -11,6 +11,7 @@ namespace {
 class Halving final : public Solver {
  public:
   explicit Halving(double surplus = 0.0, double step = 0.5) : surplus_(surplus), step_(step) {}
+  void start(DualRows) override {}
   Pass step() override {
     gap_ *= 0.5;
     return {{1.0 + gap_, 1.0}, 1.0 + gap_, 1.0, step_};
