@@ -29,24 +29,50 @@ std::int32_t rank_entries(std::int64_t y, const SparseRow& alpha, std::vector<Ra
   return own;
 }
 
-// Groups between the places where a bound is met; groups of one cannot move.
-void split_where_tight(const Loss& loss, double zeta, const std::vector<Ranked>& ranked,
-                       std::vector<std::int32_t>& group) {
+// Calls body(begin, end, rho of these ranks) for the ranks between places where a bound is met.
+template <class Body>
+void split_where_tight(const Loss& loss, double zeta, const std::vector<Ranked>& ranked, const Body& body) {
   const double slack = tightness * loss.rho_sum();
-  double beta_sum = 0.0, bound = 0.0;
+  double beta_sum = 0.0, rho_sum = 0.0, rho_before = 0.0;
   std::size_t begin = 0;
-  std::int32_t groups = 0;
   for (std::size_t r = 0; r < ranked.size(); ++r) {
     beta_sum += std::max(0.0, ranked[r].key);
-    if (r < loss.rho.size()) bound += zeta * loss.rho[r];
-    const bool tight = beta_sum >= bound - slack;
+    if (r < loss.rho.size()) rho_sum += loss.rho[r];
+    const bool tight = beta_sum >= zeta * rho_sum - slack;
     if (!tight && r + 1 < ranked.size()) continue;
-    if (r > begin) {
-      for (std::size_t p = begin; p <= r; ++p) group[static_cast<std::size_t>(ranked[p].column)] = groups;
-      ++groups;
-    }
+    body(begin, r + 1, rho_sum - rho_before);
     begin = r + 1;
+    rho_before = rho_sum;
   }
+}
+
+// Entries that move among themselves, with sum 0; one alone cannot.
+void group_entries(const Loss& loss, double zeta, const std::vector<Ranked>& ranked, std::vector<std::int32_t>& group) {
+  std::int32_t groups = 0;
+  split_where_tight(loss, zeta, ranked, [&](std::size_t begin, std::size_t end, double) {
+    if (end - begin < 2) return;
+    for (std::size_t r = begin; r < end; ++r) group[static_cast<std::size_t>(ranked[r].column)] = groups;
+    ++groups;
+  });
+}
+
+// The same where zeta may change: every bound that is met moves with it, and so does each group's sum, even that of a
+// single entry. Of alpha_y = B = zeta sum(rho) - beta_y the group of y has what the other groups lose.
+void group_entries_along_zeta(const Loss& loss, double zeta, const std::vector<Ranked>& ranked, std::int32_t own,
+                              Face& face) {
+  std::int32_t groups = 0;
+  face.along.assign(face.group.size(), 0.0);
+  split_where_tight(loss, zeta, ranked, [&](std::size_t begin, std::size_t end, double rho) {
+    const bool has_own = std::any_of(ranked.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     ranked.begin() + static_cast<std::ptrdiff_t>(end),
+                                     [&](const Ranked& entry) { return entry.column == own; });
+    const double change = (has_own ? loss.rho_sum() - rho : -rho) / static_cast<double>(end - begin);
+    for (std::size_t r = begin; r < end; ++r) {
+      face.group[static_cast<std::size_t>(ranked[r].column)] = groups;
+      face.along[static_cast<std::size_t>(ranked[r].column)] = change;
+    }
+    ++groups;
+  });
 }
 
 // The zeta that a point of the top-k family allows: with B the sum of its beta without y, beta_y = zeta R_K - B.
@@ -72,26 +98,30 @@ Interval possible_zeta(const Loss& loss, const std::vector<Ranked>& ranked) {
 
 }  // namespace
 
-void face_groups(const Loss& loss, std::int64_t y, const SparseRow& alpha, std::vector<std::int32_t>& group,
-                 RowScratch& scratch) {
-  group.assign(alpha.size(), -1);
+void find_face(const Loss& loss, std::int64_t y, const SparseRow& alpha, Face& face, RowScratch& scratch) {
+  face.group.assign(alpha.size(), -1);
+  face.along.clear();
   auto& ranked = scratch.ranked;
   const std::int32_t own = rank_entries(y, alpha, ranked);
   if (own < 0) return;
   if (loss.family == Family::usunier) {
     ranked.push_back({0.0, own});  // alpha_y follows whatever is not held by a bound
-    split_where_tight(loss, 1.0, ranked, group);
+    group_entries(loss, 1.0, ranked, face.group);
     return;
   }
   const auto [low, high] = possible_zeta(loss, ranked);
   if (high - low > tightness) {  // no bound is met at a zeta in between
-    group.assign(alpha.size(), 0);
+    face.group.assign(alpha.size(), 0);
     return;
   }
   const double zeta = 0.5 * (low + high), B = alpha[static_cast<std::size_t>(own)].value;
   ranked.push_back({zeta * loss.rho_sum() - B, own});
   std::sort(ranked.begin(), ranked.end());
-  split_where_tight(loss, zeta, ranked, group);
+  if (zeta > 1.0 - tightness || zeta < tightness) {
+    group_entries(loss, zeta, ranked, face.group);
+  } else {
+    group_entries_along_zeta(loss, zeta, ranked, own, face);
+  }
 }
 
 }  // namespace topwolf

@@ -67,10 +67,13 @@ void project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, Spa
 // The same among the points that vanish wherever `a` has no entry. Not in place.
 void project_within(const Loss& loss, const SparseRow& a, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
 
-// L7. The face of Q that alpha lies on: group[e] is the group of alpha's entry e, or -1. The directions in which a
-// small step either way stays in Q include all whose entries sum to 0 in every group and vanish elsewhere.
-void face_groups(const Loss& loss, std::int64_t y, const SparseRow& alpha, std::vector<std::int32_t>& group,
-                 RowScratch& scratch);
+// L7. The face of Q that alpha lies on. The directions in which a small step either way stays in Q are those whose
+// entries sum to 0 in every group and vanish elsewhere, and, where there is one, `along` besides.
+struct Face {
+  std::vector<std::int32_t> group;  // of alpha's entries; -1: none
+  std::vector<double> along;        // over alpha's entries, the same within a group; empty: none
+};
+void find_face(const Loss& loss, std::int64_t y, const SparseRow& alpha, Face& face, RowScratch& scratch);
 
 // L4. The Moreau envelope Phi_m(s), loss.smoothing > 0; its gradient with respect to s is -alpha.
 template <class T>

@@ -69,21 +69,23 @@ double FaceAscent::sum_rows(const Body& body) const {
 // The free entries, and the gradient along them.
 void FaceAscent::find_face(const DualRows& A) {
   RowScratch scratch;
-  std::vector<std::int32_t> group;
+  Face face;
   free_.column.clear();
   group_.clear();
+  along_.clear();
   residual_.clear();
   for (std::size_t i = 0; i < A.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);
     groups_[i] = 0;
     if (!A[i].empty() && lengths2_[i] > 0.0 && problem_.weight(row) > 0.0) {
-      face_groups(problem_.loss, problem_.label(row), A[i], group, scratch);
-      groups_[i] = 1 + *std::max_element(group.begin(), group.end());
+      topwolf::find_face(problem_.loss, problem_.label(row), A[i], face, scratch);
+      groups_[i] = 1 + *std::max_element(face.group.begin(), face.group.end());
     }
     if (groups_[i] > 0) {  // the other entries come along: putting the row back into Q can move them
-      for (std::size_t e = 0; e < group.size(); ++e) {
+      for (std::size_t e = 0; e < face.group.size(); ++e) {
         free_.column.push_back(A[i][e].column);
-        group_.push_back(group[e]);
+        group_.push_back(face.group[e]);
+        along_.push_back(face.along.empty() ? 0.0 : face.along[e]);
         residual_.push_back(A[i][e].value);
       }
     }
@@ -105,10 +107,16 @@ void FaceAscent::find_face(const DualRows& A) {
   });
 }
 
-// The part of a row that sums to 0 in every group and vanishes outside of them.
+// The part of a row that lies in the face (L7): what sums to 0 in every group and vanishes outside of them, and what
+// lies along the direction besides, which is orthogonal to that.
 void FaceAscent::centre(std::size_t i, std::vector<double>& values) const {
   const auto begin = static_cast<std::size_t>(free_.row_begin[i]),
              end = static_cast<std::size_t>(free_.row_begin[i + 1]);
+  double dot = 0.0, along2 = 0.0;
+  for (std::size_t e = begin; e < end; ++e) {
+    dot += along_[e] * values[e];
+    along2 += along_[e] * along_[e];
+  }
   for (std::int32_t g = 0; g < groups_[i]; ++g) {
     double sum = 0.0, count = 0.0;
     for (std::size_t e = begin; e < end; ++e) {
@@ -120,6 +128,7 @@ void FaceAscent::centre(std::size_t i, std::vector<double>& values) const {
   }
   for (std::size_t e = begin; e < end; ++e) {
     if (group_[e] < 0) values[e] = 0.0;
+    if (along2 > 0.0) values[e] += dot / along2 * along_[e];
   }
 }
 

@@ -45,6 +45,7 @@ class FaceAscent {
   EntryList free_;                    // the entries of rows that can move, ...
   std::vector<std::int32_t> group_;   // ... and together with which
   std::vector<std::int32_t> groups_;  // how many, row by row
+  std::vector<double> along_;         // the direction besides; 0 where a row has none
   std::vector<double> gradient_, residual_, direction_, total_, product_, step_, target_;
 };
 
