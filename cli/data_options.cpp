@@ -41,6 +41,11 @@ RawDataset load_for_model(const Arguments& arguments, const std::string& path, c
                           Warnings& warnings) {
   LoadOptions options = load_options_for(arguments, path, model);
   options.labels_optional = labels_optional;
+  return load_for_model(options, model, warnings);
+}
+
+RawDataset load_for_model(const LoadOptions& options, const Model& model, Warnings& warnings) {
+  const std::string& path = options.path;
   LoadReport report;
   RawDataset raw = load_raw(options, &report);
   const std::int64_t cols = std::visit([](const auto& store) { return store.cols; }, raw.X);

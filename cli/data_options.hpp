@@ -23,6 +23,8 @@ LoadOptions load_options_for(const Arguments& arguments, const std::string& path
 RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,
                           Warnings& warnings);
 
+RawDataset load_for_model(const LoadOptions& options, const Model& model, Warnings& warnings);
+
 // Whether the file is a model (.topwolf or LIBLINEAR's), by its first bytes.
 bool is_model_file(const std::string& path);
 

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "data_options.hpp"
+#include "held_out.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -14,13 +15,6 @@ namespace topwolf::cli {
 namespace {
 
 const std::vector<std::int64_t> places{1, 3, 5, 10};
-
-void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {
-  const auto unseen = std::count(y.begin(), y.end(), -1);
-  if (unseen > 0)
-    warnings.add(fmt::format("{}: {} of {} rows have a label that the model does not know; they are wrong at every k",
-                             path, unseen, y.size()));
-}
 
 }  // namespace
 

@@ -116,6 +116,10 @@ constexpr std::array option_rows{
     OptionRow{"output-labels", 0, "FILE", "", "", "Conversion", convert,
               "Where the labels go when TO is .npy, which holds features alone."},
     OptionRow{"labels", 0, "FILE", "", "", "Data", reading, "Labels in a file of their own: .npy, or one a line."},
+    OptionRow{"validation", 0, "FILE", "", "", "Data", train,
+              "Rows that are not trained on: their top-k errors are shown after every pass, and in the report. "
+              "Looking at them counts as training time."},
+    OptionRow{"validation-labels", 0, "FILE", "", "", "Data", train, "The labels of --validation, as --labels."},
     OptionRow{"label-column", 0, "NAME|NUMBER", "", "", "Data", reading,
               "The label's column in a CSV file, counted from 1."},
     OptionRow{
@@ -130,6 +134,8 @@ constexpr std::array option_rows{
               "Write the dual, with which 'topwolf verify' checks the model."},
     OptionRow{"dual", 0, "FILE", "", "", "Certificate", verify, "The dual that 'topwolf train --dual' wrote; needed."},
     OptionRow{"trace", 0, "FILE", "", "", "Output", train, "Write one JSON line an iteration."},
+    OptionRow{"report", 0, "FILE", "", "", "Output", train,
+              "Write a page (HTML) with the certificate, errors, pictures, and the classes that go wrong."},
     OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict, "Where the predictions go."},
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
     OptionRow{"json", 0, "", "", "", "Output", train | evaluate | inspect | verify | audit,

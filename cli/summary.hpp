@@ -13,7 +13,6 @@ namespace topwolf::cli {
 
 using Json = nlohmann::ordered_json;
 
-
 // "usunier, k = 20".
 std::string describe_loss(const LossSpec& loss);
 

@@ -12,8 +12,10 @@
 #include "core/threads.hpp"
 #include "data/cost_matrix.hpp"
 #include "data_options.hpp"
+#include "held_out.hpp"
 #include "model/dual_file.hpp"
 #include "problem_options.hpp"
+#include "report/html.hpp"
 #include "report/progress.hpp"
 #include "signals.hpp"
 #include "summary.hpp"
@@ -68,16 +70,27 @@ bool same_file(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
+void check_inputs(const Arguments& arguments) {
+  if (arguments.has("validation-labels") && !arguments.has("validation"))
+    fail(ErrorKind::option, "--validation-labels are the labels of --validation, which is not given");
+  std::int64_t readers = arguments.required_positional(0) == "-" ? 1 : 0;
+  for (const char* key : {"labels", "validation", "validation-labels"}) readers += arguments.text(key) == "-" ? 1 : 0;
+  if (readers > 1) fail(ErrorKind::option, "standard input can be read only once, but {} inputs are -", readers);
+}
+
 void check_outputs(const Arguments& arguments, const std::string& model) {
   const std::vector<std::string> inputs{arguments.required_positional(0), arguments.text("labels"),
-                                        arguments.text("cost-matrix")};
-  for (const auto& path : {model, arguments.text("dual"), arguments.text("trace")}) {
-    if (!path.empty()) check_output(path, inputs);
+                                        arguments.text("cost-matrix"), arguments.text("validation"),
+                                        arguments.text("validation-labels")};
+  const std::vector<std::string> outputs{model, arguments.text("dual"), arguments.text("trace"),
+                                         arguments.text("report")};
+  for (std::size_t a = 0; a < outputs.size(); ++a) {
+    if (!outputs[a].empty()) check_output(outputs[a], inputs);
+    for (std::size_t b = 0; b < a; ++b) {
+      if (same_file(outputs[a], outputs[b]))
+        fail(ErrorKind::option, "MODEL, --dual, --trace and --report must be different files");
+    }
   }
-  const std::string dual = arguments.text("dual");
-  const std::string trace = arguments.text("trace");
-  if (same_file(dual, model) || same_file(dual, trace) || same_file(trace, model))
-    fail(ErrorKind::option, "MODEL, --dual and --trace must be different files");
 }
 
 struct Run {
@@ -87,6 +100,9 @@ struct Run {
   double load_seconds = 0.0;
   double train_seconds = 0.0;
   TrainResult result;
+  std::optional<HeldOut> held_out;
+  std::optional<HeldOutErrors> held_out_errors;  // of the model
+  std::vector<IterationRecord> records;          // for the report
   Warnings warnings;
 };
 
@@ -100,6 +116,7 @@ Dataset load(const Arguments& arguments, Run& run) {
   if (arguments.has("cost-matrix"))
     run.options.loss.cost_matrix = load_cost_matrix(arguments.text("cost-matrix"), data.classes.size());
   resolve_loss(run.options.loss, data.classes.size());
+  if (arguments.has("validation")) run.held_out.emplace(arguments, data, run.warnings);
   run.load_seconds = clock.seconds();
   return data;
 }
@@ -110,13 +127,37 @@ void train_observed(const Arguments& arguments, const Dataset& data, Run& run, s
   ProgressTable table(stderr, progress_style());
   const bool quiet = arguments.has("quiet");
   hold_signals();
-  run.result = train(data, run.options, [&](const IterationRecord& record) {
-    if (!quiet) table.observe(record);
-    if (trace) trace->observe(record);
+  const bool reported = arguments.has("report"), looked_at = run.held_out && (trace || !quiet);
+  run.result = train(data, run.options, [&](const Progress& progress) {
+    HeldOutErrors errors;
+    if (looked_at) errors = run.held_out->errors_at(progress.weights(), run.options.bias, run.options.threads);
+    if (!quiet) table.observe(progress, errors);
+    if (trace) trace->observe(progress, errors);
+    if (reported) run.records.push_back(progress);
     return held_signal() == 0;
   });
   run.train_seconds = clock.seconds();
   table.finish();
+  const Model& model = run.result.model;
+  if (run.held_out) run.held_out_errors = run.held_out->errors_at(model.W, model.bias, run.options.threads);
+}
+
+void write_report(const Run& run, const Dataset& data, const std::string& path) {
+  Stopwatch clock;
+  const Model& model = run.result.model;
+  const int threads = run.options.threads;
+  RunReport report{data, run.result};
+  report.seed = run.options.seed;
+  report.status = status_sentence(model.status, model.iterations);
+  report.certificate = certificate_sentence(model.certificate);
+  report.loss = describe_loss(model.loss);
+  report.trace = run.records;
+  report.training = assess(model, data.X, data.y, threads);
+  if (run.held_out)
+    report.held_out = {run.held_out->source(), run.held_out->y(),
+                       assess(model, run.held_out->X(), run.held_out->y(), threads)};
+  report.seconds = {{"loading", run.load_seconds}, {"training", run.train_seconds}, {"assessing", clock.seconds()}};
+  write_text(path, html_report(report));
 }
 
 Json to_json(const Run& run, const Dataset& data, const std::string& path) {
@@ -141,6 +182,11 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["precision"] = name_of(data.X.precision());
   document["threads"] = resolve_threads(run.options.threads);
   document["seed"] = run.options.seed;
+  if (run.held_out_errors) {
+    document["held_out"]["n"] = run.held_out->X().rows();
+    for (std::size_t a = 0; a < run.held_out_errors->ks.size(); ++a)
+      document["held_out"][fmt::format("top{}_error", run.held_out_errors->ks[a])] = run.held_out_errors->errors[a];
+  }
   document["model"] = path.empty() ? Json(nullptr) : Json(path);
   document["version"] = TOPWOLF_VERSION;
   document["warnings"] = run.warnings.sentences();
@@ -155,6 +201,13 @@ std::string to_text(const Run& run, const Dataset& data, const std::string& path
       run.train_seconds, certificate_sentence(model.certificate), model.certificate.primal, model.certificate.dual);
   if (model.status == Status::stalled && model.precision == Precision::float32)
     text += "float32 cannot come closer; --precision float64 can\n";
+  if (run.held_out_errors) {
+    text += fmt::format("held out, {} rows:", run.held_out->X().rows());
+    for (std::size_t a = 0; a < run.held_out_errors->ks.size(); ++a)
+      text += fmt::format("{} top-{} error {:.2f} %", a == 0 ? "" : ",", run.held_out_errors->ks[a],
+                          100.0 * run.held_out_errors->errors[a]);
+    text += "\n";
+  }
   if (!path.empty()) text += fmt::format("model written to {}\n", path);
   return text;
 }
@@ -166,6 +219,7 @@ int run_train(const Arguments& arguments) {
   run.options = train_options(arguments);
   run.normalize = normalize_kind(arguments);
   const std::string path = model_path(arguments);
+  check_inputs(arguments);
   check_outputs(arguments, path);
   const Dataset data = load(arguments, run);
   std::optional<Trace> trace;
@@ -178,6 +232,7 @@ int run_train(const Arguments& arguments) {
   if (!path.empty()) save_model(model, path);
   if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.data_hash, arguments.text("dual"));
   if (trace) trace->close();
+  if (arguments.has("report")) write_report(run, data, arguments.text("report"));
   print(arguments.has("json") ? dump(to_json(run, data, path)) : to_text(run, data, path));
   if (held_signal() != 0) return 128 + held_signal();
   return model.status == Status::converged ? 0 : 5;

@@ -41,9 +41,9 @@ void check_layout(const CsrView<T>& X) {
   }
 }
 
-void check_features(const FeatureView& view) {
+void check_features(const FeatureView& view, int threads) {
   std::visit([](const auto& X) { check_layout(X); }, view);
-  const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(0));
+  const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
   const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
   if (bad != lengths2.end()) {
     fail(ErrorKind::data, "row {} holds a number that is not finite, or too large to be squared",
@@ -51,13 +51,13 @@ void check_features(const FeatureView& view) {
   }
 }
 
-void check_data(const Dataset& data) {
+void check_data(const Dataset& data, int threads) {
   const std::int64_t n = data.X.rows(), m = data.classes.size();
   if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
   if (static_cast<std::int64_t>(data.y.size()) != n) {
     fail(ErrorKind::data, "there are {} labels for {} rows", data.y.size(), n);
   }
-  check_features(data.X.view());
+  check_features(data.X.view(), threads);
   for (std::int32_t label : data.y) {
     if (label < 0 || label >= m) fail(ErrorKind::data, "a class number is {}, outside 0 .. {}", label, m - 1);
   }
@@ -184,7 +184,7 @@ std::string conditioning_warning(const Dataset& data, const TrainOptions& option
 
 double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
   check(options);
-  check_data(data);
+  check_data(data, options.threads);
   const Problem problem = make_problem(data, data.X, options);
   if (static_cast<std::int64_t>(W.size()) != problem.m * problem.D()) {
     fail(ErrorKind::data, "there are {} weights, but {} classes x {} features are needed", W.size(), problem.m,
@@ -197,7 +197,7 @@ double objective(const Dataset& data, const TrainOptions& options, const std::ve
 TrainResult train(const Dataset& data, const TrainOptions& options, const Observer& observer) {
   const Stopwatch clock;
   check(options);
-  check_data(data);
+  check_data(data, options.threads);
   const Features X = dense_where_faster(data.X);
   const Problem problem = make_problem(data, X, options);
   check_memory(problem);

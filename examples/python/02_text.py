@@ -1,4 +1,4 @@
-"""Text with a sparse matrix: nothing is made dense, nothing is copied."""
+"""Text with a sparse matrix, which stays sparse."""
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from topwolf import TopwolfClassifier

@@ -14,7 +14,9 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 std::unique_ptr<PyFeatures> dense(Matrix<T> array) {
   const std::int64_t rows = static_cast<std::int64_t>(array.shape(0)), cols = static_cast<std::int64_t>(array.shape(1));
-  if (cols > 1 && array.stride(1) != 1) throw nb::value_error("the values of a row must lie side by side");
+  if ((cols > 1 && array.stride(1) != 1) || (rows > 1 && array.stride(0) < cols)) {
+    throw nb::value_error("every row must lie in one piece, apart from the others");
+  }
   auto out = std::make_unique<PyFeatures>();
   out->X = Features(FeatureView(DenseView<T>{array.data(), rows, cols, rows > 1 ? array.stride(0) : cols}));
   out->owners.push_back(nb::cast(array));

@@ -144,6 +144,12 @@ Model to_model(const nb::dict& fields) {
   model.command = nb::cast<std::string>(fields["command"]);
   model.version = nb::cast<std::string>(fields["version"]);
   model.data_hash = nb::cast<std::string>(fields["data_hash"]);
+  // What follows reads W by its shape.
+  const bool scaled = model.normalization.kind == NormalizeKind::maxabs;
+  if (static_cast<std::int64_t>(model.W.size()) != model.m() * model.D() ||
+      static_cast<std::int64_t>(model.normalization.scale.size()) != (scaled ? model.d : 0)) {
+    throw nb::value_error("coef_ and intercept_ do not fit the classes and the features");
+  }
   return model;
 }
 

@@ -187,7 +187,7 @@ void bind_train(nb::module_& module) {
             new (self) ProgressTable(std::move(sink), ProgressStyle{});
           },
           nb::arg("sink"))
-      .def("observe", &ProgressTable::observe)
+      .def("observe", [](ProgressTable& self, const IterationRecord& record) { self.observe(record); })
       .def("finish", &ProgressTable::finish);
   module.def("train", &train_model, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("observer").none());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 import os
 import sys
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
@@ -64,8 +66,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         Inverse strength of the regularisation.
 
     tol : float, default=1e-3
-        A relative duality gap: fitting ends when (primal - dual) <= tol * primal, which proves that the objective is
-        within the fraction `tol` of the optimum. Unlike LIBLINEAR's ``tol`` this is a guarantee about the answer.
+        A relative duality gap: fitting ends when (primal - dual) <= tol * primal, which proves that the optimum is at
+        least (1 - tol) times the objective reached. Unlike LIBLINEAR's ``tol`` this is a guarantee about the answer.
 
     solver : {"auto", "block", "apg", "lsfw", "stdfw", "pg"}, default="auto"
         ``auto`` is ``block``, exact block ascent, wherever it fits into memory.
@@ -86,8 +88,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         Factors on the weights of the rows of each class. "balanced": inversely proportional to the weight of the class.
 
     warm_start : bool, default=False
-        Begin at the dual of the last fit, where that had the same rows and labels; any parameter may have changed. The
-        certificate does not depend on where fitting began.
+        Begin at the dual of the last fit, where that had the same labels in the same order; any parameter may have
+        changed. The certificate does not depend on where fitting began. The solvers stdfw and pg always begin at 0.
 
     n_jobs : int, default=None
         Threads. None: all cores the process may use, or OMP_NUM_THREADS.
@@ -212,9 +214,10 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            float32 and float64 rows, dense or CSR, are read where they are; others are converted.
+            float32 and float64 rows, dense or CSR, are read where they are; others are converted. A CSR matrix of which
+            a quarter or more is non-zero is trained as dense rows, for which it is copied.
         y : array-like of shape (n_samples,)
-            Labels of any type.
+            Labels: integers, text, booleans, or floats that are whole numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             At least 0. A weight of 2 is a row given twice, a weight of 0 a row left out.
         eval_set : list of (X, y), default=None
@@ -317,7 +320,11 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: Path) -> TopwolfClassifier:
-        """A fitted classifier from a model file, topwolf's or LIBLINEAR's."""
+        """A fitted classifier from a model file, topwolf's or LIBLINEAR's.
+
+        Where the command line normalised its rows, `predict` and `decision_function` do so too (`coef_` alone does
+        not tell); `fit` would not.
+        """
         model = _core.load_model(os.fspath(path))
         bias = model["bias"]
         clf = cls(
@@ -333,8 +340,10 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         clf.classes_ = from_names(model["label_type"], model["class_names"])
         clf.n_features_in_ = model["d"]
         clf.k_ = model["k"] or (1 if model["rho"] is None else len(model["rho"]))
-        if len(clf.classes_) == 2:
+        if len(clf.classes_) == 2 and not np.array_equal(model["weights"][0], -model["weights"][1]):
+            # One vector tells less than the file, and the certificate is not about it.
             model["weights"] = _antisymmetric(model["weights"], model["precision"])
+            model["certified"] = False
         clf._take(model, model["precision"])
         return clf
 
@@ -343,8 +352,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         _core.save_liblinear(self._named_model(), os.fspath(path))
 
     def to_onnx(self, path: Path | None = None) -> Any:
-        """The classifier as an ONNX model with outputs ``label`` and ``scores``; needs the package onnx.
+        """The classifier as an ONNX model; needs the package onnx.
 
+        Input ``X`` of the type of `coef_`; outputs ``label`` and ``scores`` (n_samples, n_classes), also for two classes.
         Returns the model, and writes it to `path` where one is given.
         """
         check_is_fitted(self)
@@ -364,10 +374,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             of_class = np.bincount(y, weights=weights, minlength=len(self.classes_))
             factors = np.divide(weights.sum(), len(self.classes_) * of_class, out=np.zeros_like(of_class), where=of_class > 0)
         else:
-            factors = np.array([float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()])
-            unknown = set(self.class_weight) - set(self.classes_.tolist())
-            if unknown:
-                raise ValueError(f"The classes, {sorted(unknown, key=str)}, are not in class_weight's data.")
+            factors = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=self.classes_[y])
             if not (np.isfinite(factors).all() and (factors >= 0).all()):
                 raise ValueError("class_weight must hold finite weights that are at least 0.")
         return weights * factors[y]
@@ -400,7 +407,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
 
     def _start(self, y):
         """The last fit's dual, where its rows and labels were these."""
-        if not self.warm_start or getattr(self, "_dual", None) is None:
+        if not self.warm_start or self.solver in ("stdfw", "pg") or getattr(self, "_dual", None) is None:
             return None
         dual, labels = self._dual
         return dual if np.array_equal(labels, y) else None
@@ -421,6 +428,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         """Name: (features, class numbers, errors so far)."""
         evaluations = {}
         ks = [k for k in _EVALUATED_KS if k < len(self.classes_)]
+        if not isinstance(eval_set, (list, type(None))) or any(len(pair) != 2 for pair in eval_set or []):
+            raise ValueError("eval_set must be a list of pairs: eval_set=[(X, y)].")
         for number, (X, y) in enumerate(eval_set or []):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
             errors = {f"top_{k}_error": [] for k in ks}
@@ -461,13 +470,15 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         """The attributes from a model; what they do not say is kept for the model file."""
         weights = model.pop("weights")
         d, bias = model["d"], model["bias"]
-        coef = weights[:, :d].astype(dtype)
-        intercept = (weights[:, d] * bias if bias else np.zeros(len(weights))).astype(dtype)
         if len(self.classes_) == 2:
-            coef, intercept = 2 * coef[1:], 2 * intercept[1:]
-        self.coef_, self.intercept_ = coef, intercept
+            weights = 2 * weights[1:]
+        self.coef_ = weights[:, :d].astype(dtype)
+        constant = weights[:, d] if bias else np.zeros(len(weights))
+        self.intercept_ = (constant * bias).astype(dtype)
         self.n_iter_ = model["iterations"]
         self._record = model
+        # Of the constant feature, since intercept_ may be rounded; and what says that nobody has changed the attributes.
+        self._constant, self._digest = constant, self._digest_now()
         if not model["certified"]:
             return
         self.primal_, self.dual_, self.status_ = model["primal"], model["dual"], model["status"]
@@ -476,18 +487,26 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
 
     def _model(self):
         """The fields of a model, from the attributes as they are now; its classes are numbers."""
-        coef, intercept = np.asarray(self.coef_, np.float64), np.asarray(self.intercept_, np.float64)
+        weights, bias = np.asarray(self.coef_, np.float64), self._record["bias"]
+        if bias:
+            unchanged = np.array_equal((self._constant * bias).astype(self.intercept_.dtype), self.intercept_)
+            constant = self._constant if unchanged else np.asarray(self.intercept_, np.float64) / bias
+            weights = np.column_stack([weights, constant])
         if len(self.classes_) == 2:
-            coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
-        bias = self._record["bias"]
-        weights = np.column_stack([coef, (intercept / bias).astype(self.coef_.dtype)]) if bias else coef
+            weights = np.vstack([-weights, weights]) / 2
         return {**self._record, "weights": np.ascontiguousarray(weights)}
+
+    def _digest_now(self):
+        return hashlib.blake2b(self.coef_.tobytes() + self.intercept_.tobytes()).hexdigest()
 
     def _named_model(self):
         """The same with the labels, for a file."""
         check_is_fitted(self)
         label_type, names = to_names(self.classes_)
-        return {**self._model(), "label_type": label_type, "class_names": names, "command": repr(self)}
+        model = {**self._model(), "label_type": label_type, "class_names": names, "command": repr(self)}
+        if self._digest_now() != self._digest:  # somebody else's weights have no certificate
+            model.update(certified=False, precision="float64")
+        return model
 
     def _features(self, X):
         check_is_fitted(self)

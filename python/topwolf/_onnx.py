@@ -12,16 +12,19 @@ def to_onnx(clf, path):
         raise ImportError("to_onnx needs the package onnx: pip install topwolf[onnx]") from error
     from onnx import TensorProto, helper, numpy_helper
 
-    coef, intercept = np.asarray(clf.coef_, np.float32), np.asarray(clf.intercept_, np.float32)
+    coef, intercept = clf.coef_, clf.intercept_
     if len(clf.classes_) == 2:
         coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
     if clf._record["normalization"] != "none":
         raise ValueError(f"to_onnx: the model normalises its rows ({clf._record['normalization']}), which is not exported")
-    text = clf.classes_.dtype.kind in "UO"
-    classes = clf.classes_.astype(object) if text else clf.classes_.astype(np.int64)
-    if not text and not np.array_equal(classes, clf.classes_):
-        raise TypeError("to_onnx: labels must be integers, booleans or text")
-    label_type = TensorProto.STRING if text else TensorProto.INT64
+    kind = clf.classes_.dtype.kind
+    if kind in "UO":
+        classes, label_type = clf.classes_.astype(object), TensorProto.STRING
+    elif kind == "b":
+        classes, label_type = clf.classes_, TensorProto.BOOL
+    else:  # floats that are labels are whole numbers
+        classes, label_type = clf.classes_.astype(np.int64), TensorProto.INT64
+    number = TensorProto.FLOAT if coef.dtype == np.float32 else TensorProto.DOUBLE
     graph = helper.make_graph(
         [
             helper.make_node("Gemm", ["X", "coef", "intercept"], ["scores"], transB=1),
@@ -29,10 +32,10 @@ def to_onnx(clf, path):
             helper.make_node("Gather", ["classes", "best"], ["label"]),
         ],
         "topwolf",
-        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", clf.n_features_in_])],
+        [helper.make_tensor_value_info("X", number, ["n", clf.n_features_in_])],
         [
             helper.make_tensor_value_info("label", label_type, ["n"]),
-            helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["n", len(clf.classes_)]),
+            helper.make_tensor_value_info("scores", number, ["n", len(clf.classes_)]),
         ],
         [
             numpy_helper.from_array(coef, "coef"),

@@ -63,12 +63,14 @@ def convergence(*fits: TopwolfClassifier, labels: list[str] | None = None, axes:
             axes[0, column].axhline(fit.tol, color=colour, linewidth=0.8, linestyle=":")
             axes[1, column].plot(steps, fit.trace_["primal"], color=colour)
             axes[1, column].plot(steps, fit.trace_["dual"], color=colour, linestyle="--")
-    axes[0, 0].set_yscale("log")
+    for ax in axes[0]:
+        ax.set_yscale("log")
     axes[0, 0].set_ylabel("relative duality gap (dotted: tol)")
     axes[1, 0].set_ylabel("objective (dashed: its lower bound)")
     # The first passes can lie far above the rest.
     highest = max(np.quantile(fit.trace_["primal"], 0.9) for fit in fits)
-    axes[1, 0].set_ylim(0, 1.3 * highest if highest > 0 else None)
+    for ax in axes[1]:
+        ax.set_ylim(0, 1.3 * highest if highest > 0 else None)
     axes[1, 0].set_xlabel("passes")
     axes[1, 1].set_xlabel("seconds")
     axes[0, 1].legend()
@@ -104,6 +106,8 @@ def top_k(
     fits = list(clf) if isinstance(clf, (list, tuple)) else [clf]
     if not fits:
         raise ValueError("top_k needs at least one fitted classifier")
+    for fit in fits:
+        check_is_fitted(fit)
     labels = _names(fits, labels)
     if ax is None:
         _, ax = _pyplot().subplots(figsize=(7, 4.5), layout="constrained")

@@ -31,6 +31,7 @@ std::string quote(std::string_view text) {
 }
 
 bool exceeds_range(std::string_view number) {
+  constexpr std::int64_t largest_power = std::int64_t{1} << 60;  // no text is that long
   const std::size_t e = number.find_first_of("eE");
   const std::string_view digits = number.substr(0, e);
   std::int64_t power = 0;
@@ -39,6 +40,7 @@ bool exceeds_range(std::string_view number) {
     if (exponent.starts_with('+')) exponent.remove_prefix(1);
     const auto [_, code] = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
     if (code == std::errc::result_out_of_range) return !exponent.starts_with('-');
+    power = std::clamp<std::int64_t>(power, -largest_power, largest_power);
   }
   const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
   const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));

@@ -29,19 +29,20 @@ ProgressTable::ProgressTable(std::FILE* stream, ProgressStyle style)
           },
           style) {}
 
-void ProgressTable::observe(const IterationRecord& record) {
+void ProgressTable::observe(const IterationRecord& record, const HeldOutErrors& held_out) {
   if (!begun_) {
     begun_ = true;
-    const std::string header = fmt::format("{:>8} {:>10} {:>14} {:>14} {:>13} {:>10}", "pass", "seconds", "primal",
-                                           "dual", "relative gap", "step");
+    std::string header = fmt::format("{:>8} {:>10} {:>14} {:>14} {:>13} {:>10}", "pass", "seconds", "primal", "dual",
+                                     "relative gap", "step");
+    for (const std::int64_t k : held_out.ks) header += fmt::format(" {:>8}", fmt::format("top-{}", k));
     write_(fmt::format("{}{}{}\n", style_.colour ? "\x1b[1m" : "", header, style_.colour ? "\x1b[0m" : ""));
   }
-  unprinted_ = record;
+  unprinted_ = Row{record, held_out};
   if (is_milestone(record.iteration)) {
     finish();
   } else if (style_.live && record.seconds - last_live_s_ >= live_interval_s) {
     last_live_s_ = record.seconds;
-    print_row(record, false);
+    print_row(*unprinted_, false);
   }
 }
 
@@ -51,11 +52,13 @@ void ProgressTable::finish() {
   unprinted_.reset();
 }
 
-void ProgressTable::print_row(const IterationRecord& record, bool permanent) {
-  const std::string row = fmt::format("{:>8} {:>10.2f} {:>14.6g} {:>14.6g} {:>13.2e} {:>10.2e}", record.iteration,
-                                      record.seconds, record.primal, record.dual, record.relative_gap, record.step);
+void ProgressTable::print_row(const Row& row, bool permanent) {
+  const IterationRecord& record = row.record;
+  std::string text = fmt::format("{:>8} {:>10.2f} {:>14.6g} {:>14.6g} {:>13.2e} {:>10.2e}", record.iteration,
+                                 record.seconds, record.primal, record.dual, record.relative_gap, record.step);
+  for (const double error : row.held_out.errors) text += fmt::format(" {:>6.2f} %", 100.0 * error);
   const bool dim = style_.colour && !permanent;
-  write_(fmt::format("{}{}{}{}{}", style_.live ? "\r" : "", dim ? "\x1b[2m" : "", row, dim ? "\x1b[0m" : "",
+  write_(fmt::format("{}{}{}{}{}", style_.live ? "\r" : "", dim ? "\x1b[2m" : "", text, dim ? "\x1b[0m" : "",
                      permanent ? "\n" : ""));
 }
 
@@ -65,16 +68,19 @@ Trace::Trace(const std::string& path) : path_(path), file_(std::fopen(path.c_str
   std::setvbuf(file_.get(), nullptr, _IOLBF, BUFSIZ);
 }
 
-void Trace::observe(const IterationRecord& record) {
+void Trace::observe(const IterationRecord& record, const HeldOutErrors& held_out) {
   if (error_ != 0) return;
-  const nlohmann::ordered_json line = {{"iteration", record.iteration},
-                                       {"seconds", record.seconds},
-                                       {"primal", record.primal},
-                                       {"dual", record.dual},
-                                       {"relative_gap", record.relative_gap},
-                                       {"step", record.step},
-                                       {"iterate_primal", record.iterate_primal},
-                                       {"iterate_dual", record.iterate_dual}};
+  nlohmann::ordered_json line = {{"iteration", record.iteration},
+                                 {"seconds", record.seconds},
+                                 {"primal", record.primal},
+                                 {"dual", record.dual},
+                                 {"relative_gap", record.relative_gap},
+                                 {"step", record.step},
+                                 {"iterate_primal", record.iterate_primal},
+                                 {"iterate_dual", record.iterate_dual}};
+  for (std::size_t a = 0; a < held_out.ks.size(); ++a) {
+    line[fmt::format("held_out_top{}_error", held_out.ks[a])] = held_out.errors[a];
+  }
   const std::string text = line.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) error_ = errno;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "topwolf/result.hpp"
 
@@ -18,22 +19,33 @@ struct ProgressStyle {
   bool colour = false;  // and it may have colours
 };
 
+// Errors on rows that are not trained on, seen after a pass.
+struct HeldOutErrors {
+  std::vector<std::int64_t> ks;
+  std::vector<double> errors;
+};
+
 class ProgressTable {
  public:
   // The sink takes the text as it comes: lines, and parts of lines where they are live.
   ProgressTable(std::function<void(const std::string&)> sink, ProgressStyle style)
       : write_(std::move(sink)), style_(style) {}
   ProgressTable(std::FILE* stream, ProgressStyle style);
-  void observe(const IterationRecord& record);
+  // The errors, where they are looked at, must have the same ks at every pass.
+  void observe(const IterationRecord& record, const HeldOutErrors& held_out = {});
   // The last pass, if the table does not end with it. To be called before anything else is printed.
   void finish();
 
  private:
-  void print_row(const IterationRecord& record, bool permanent);
+  struct Row {
+    IterationRecord record;
+    HeldOutErrors held_out;
+  };
+  void print_row(const Row& row, bool permanent);
 
   std::function<void(const std::string&)> write_;
   ProgressStyle style_;
-  std::optional<IterationRecord> unprinted_;  // the latest pass, until it has a line of its own
+  std::optional<Row> unprinted_;  // the latest pass, until it has a line of its own
   double last_live_s_ = -1.0;
   bool begun_ = false;
 };
@@ -42,7 +54,7 @@ class Trace {
  public:
   // Throws Error{io} if the file cannot be made.
   explicit Trace(const std::string& path);
-  void observe(const IterationRecord& record);
+  void observe(const IterationRecord& record, const HeldOutErrors& held_out = {});
   // Throws Error{io} if anything could not be written, now or earlier.
   void close();
 

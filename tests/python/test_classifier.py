@@ -40,14 +40,17 @@ def naive_objective(clf, X, y, weights=None):
     if clf.loss.startswith("weighted"):
         rho = np.arange(5, 0, -1)[: m - 1] / np.arange(5, 0, -1)[: m - 1].sum()
     weights = np.ones(len(X)) if weights is None else weights
-    scores = X @ clf.coef_.T.astype(np.float64) + clf.intercept_
+    W, intercept = clf.coef_.astype(np.float64), clf.intercept_.astype(np.float64)
+    if m == 2:
+        W, intercept = np.vstack([-W, W]) / 2, np.concatenate([-intercept, intercept]) / 2
+    scores = X @ W.T + intercept
     total = 0.0
     for i, label in enumerate(np.searchsorted(clf.classes_, y)):
         violations = sorted((1.0 * (j != label) + scores[i, j] - scores[i, label] for j in range(m)), reverse=True)
         violations = np.array(violations[: len(rho)])
         top = clf.loss in ("top_k", "weighted_top_k")
         total += weights[i] * (max(0.0, rho @ violations) if top else rho @ np.maximum(0.0, violations))
-    squared = (clf.coef_.astype(np.float64) ** 2).sum() + (clf.intercept_.astype(np.float64) ** 2).sum()
+    squared = (W**2).sum() + ((intercept / clf.intercept_scaling) ** 2).sum()
     return squared / (2 * clf.C * weights.sum()) + total / weights.sum()
 
 
@@ -100,6 +103,21 @@ def test_two_classes_are_as_linear_svc(digits):
     np.testing.assert_allclose(scores, X @ clf.coef_[0] + clf.intercept_[0], atol=1e-12)
     np.testing.assert_array_equal(clf.predict(X), np.where(scores > 0, "one", "none"))
     assert clf.predict_top_k(X, k=2).shape == (len(X), 2)
+    assert clf.primal_ == pytest.approx(naive_objective(clf, X, y), rel=1e-9)
+    theirs = LinearSVC(multi_class="crammer_singer", C=5.0, tol=1e-10, max_iter=100000).fit(X, y)
+    np.testing.assert_allclose(clf.coef_, theirs.coef_, atol=1e-3)
+    np.testing.assert_allclose(clf.intercept_, theirs.intercept_, atol=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("scaling", [0.3, 1.0, 5.0])
+def test_intercepts_weights_and_certificates_belong_together(digits, classes, scaling):
+    X, y = digits
+    X, y = X[y < classes].astype(np.float32), y[y < classes]
+    weights = np.linspace(0.1, 2.0, len(y))
+    clf = TopwolfClassifier(intercept_scaling=scaling, class_weight={0: 3.0}).fit(X, y, sample_weight=weights)
+    expected = naive_objective(clf, X.astype(np.float64), y, weights * np.where(y == 0, 3.0, 1.0))
+    assert clf.primal_ == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("labels", [np.array(["b", "a", "c"]), np.array([1.0, -2.0, 7.0]), np.array(["b", "a", "c"], object)])
@@ -181,6 +199,38 @@ def test_no_copy_of_the_rows_is_made(dtype):
     assert float(done.stdout) < 0.5
 
 
+def test_rows_that_overlap_or_run_backwards_are_copied():
+    series = np.random.default_rng(0).standard_normal(300)
+    y = np.arange(200) % 3
+    views = [np.lib.stride_tricks.sliding_window_view(series, 50)[:200], np.broadcast_to(series[:50], (200, 50)), series[:200, None][::-1]]
+    for dtype in (np.float32, np.float64):
+        for view in views:
+            view = view if dtype == np.float64 else np.lib.stride_tricks.sliding_window_view(series.astype(dtype), 50)[:200]
+            seen, copied = (TopwolfClassifier().fit(rows, y) for rows in (view, np.ascontiguousarray(view)))
+            np.testing.assert_array_equal(seen.coef_, copied.coef_)
+            np.testing.assert_array_equal(seen.decision_function(view), copied.decision_function(np.ascontiguousarray(view)))
+
+
+def test_attributes_that_do_not_fit_are_refused(digits):
+    clf = TopwolfClassifier().fit(*digits)
+    clf.coef_ = clf.coef_[:, :10]
+    with pytest.raises(ValueError, match="do not fit"):
+        clf.predict(digits[0])
+
+
+def test_sparse_arrays_however_they_are_stored(digits):
+    X, y = digits
+    X = np.where(X < 0.15, 0.0, X)
+    S = sparse.csr_matrix(X)
+    mixed = S.copy()
+    mixed.indices = mixed.indices.astype(np.int64)
+    strided = S.copy()
+    strided.data = np.repeat(S.data, 2)[::2]
+    expected = TopwolfClassifier().fit(S, y).coef_
+    for other in (mixed, strided):
+        np.testing.assert_array_equal(TopwolfClassifier().fit(other, y).coef_, expected)
+
+
 def test_strided_and_read_only_rows_train_alike(digits):
     X, y = digits
     wide = np.zeros((len(X), 100))
@@ -228,6 +278,9 @@ def test_warm_start(digits):
     warm.fit(X[:500], y[:500])
     assert warm.status_ == "converged"
     assert warm.set_params(warm_start=False).fit(X, y)._dual is None
+    for solver in ("block", "apg", "lsfw", "stdfw", "pg"):
+        again = TopwolfClassifier(solver=solver, warm_start=True, max_iter=5, tol=0.5)
+        assert again.fit(X, y).fit(X, y).n_iter_ <= 5
 
 
 def test_trace_and_evaluations(digits):
@@ -239,7 +292,11 @@ def test_trace_and_evaluations(digits):
     assert list(held_out) == ["top_1_error", "top_3_error", "top_5_error"]
     assert all(len(errors) == clf.n_iter_ for errors in held_out.values())
     assert held_out["top_1_error"][-1] == pytest.approx(clf.top_k_error(X[1000:], y[1000:], 1), abs=0.01)
-    assert clf.evals_result_["validation_1"]["top_1_error"][-1] < held_out["top_1_error"][0] + 1
+    seen = clf.evals_result_["validation_1"]["top_1_error"]
+    assert seen[-1] == pytest.approx(clf.top_k_error(X[:1000], y[:1000], 1), abs=0.01) and seen[-1] < seen[0]
+    for wrong in ((X, y), [X], "no"):
+        with pytest.raises(ValueError, match="eval_set must be a list of pairs"):
+            clf.fit(X, y, eval_set=wrong)
 
 
 def test_the_callback_sees_every_pass_and_can_stop(digits):
@@ -311,6 +368,14 @@ def test_works_inside_scikit_learn(digits):
     assert clone(search.best_estimator_).get_params() == search.best_estimator_.get_params()
 
 
+def test_class_weights_of_absent_classes_are_as_in_scikit_learn(digits):
+    X, y = digits
+    X, y = X[y < 3], y[y < 3]
+    weights = {0: 1.0, 1: 2.0, 2: 1.0, 7: 5.0}
+    assert TopwolfClassifier(class_weight=weights).fit(X, y).status_ == "converged"
+    LinearSVC(class_weight=weights).fit(X, y)
+
+
 def test_pickle_and_joblib(digits, tmp_path):
     X, y = digits
     clf = TopwolfClassifier().fit(X, y)
@@ -335,13 +400,13 @@ BAD = [
     ({"rho": [1.0]}, "takes no rho"),
     ({"loss": "hinge"}, "The 'loss' parameter of TopwolfClassifier must be a str among"),
     ({"C": 0}, "The 'C' parameter"),
-    ({"C": float("nan")}, "C"),
+    ({"C": float("nan")}, "(The 'C' parameter|C is nan)"),
     ({"tol": -1.0}, "The 'tol' parameter"),
     ({"cost_matrix": np.zeros((2, 2))}, r"cost_matrix has shape \(2, 2\), but 10 classes need \(10, 10\)"),
     ({"cost_matrix": np.ones((10, 10))}, "must have a zero diagonal"),
     ({"cost_matrix": -np.ones((10, 10))}, "at least 0"),
     ({"class_weight": {0: -1.0}}, "class_weight must hold finite weights"),
-    ({"class_weight": {77: 1.0}}, "77"),
+    ({"class_weight": {77: 1.0}}, "are not in class_weight"),
     ({"smoothing": -0.1}, "The 'smoothing' parameter"),
 ]
 

@@ -28,11 +28,11 @@ def digits():
 
 @pytest.mark.parametrize("kind", LABELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("intercept", [0.0, 1.0, 0.3])
 def test_save_and_load(digits, tmp_path, kind, dtype, intercept):
     X, y = digits
     X, y = X[y < 3].astype(dtype), LABELS[kind][y[y < 3]]
-    clf = TopwolfClassifier("usunier", k=2, C=3.0, fit_intercept=intercept).fit(X, y)
+    clf = TopwolfClassifier("usunier", k=2, C=3.0, fit_intercept=intercept > 0, intercept_scaling=intercept or 1.0).fit(X, y)
     clf.save(tmp_path / "m.topwolf")
     again = topwolf.load(tmp_path / "m.topwolf")
     np.testing.assert_array_equal(again.classes_, clf.classes_)
@@ -40,7 +40,7 @@ def test_save_and_load(digits, tmp_path, kind, dtype, intercept):
     np.testing.assert_array_equal(again.predict(X), clf.predict(X))
     assert again.coef_.dtype == dtype
     assert (again.primal_, again.dual_, again.status_, again.n_iter_) == (clf.primal_, clf.dual_, clf.status_, clf.n_iter_)
-    assert again.get_params()["k"] == 2 and again.C == pytest.approx(3.0) and again.fit_intercept == intercept
+    assert again.get_params()["k"] == 2 and again.C == pytest.approx(3.0) and again.fit_intercept == (intercept > 0)
     again.save(tmp_path / "n.topwolf")
     np.testing.assert_array_equal(topwolf.load(tmp_path / "n.topwolf").coef_, clf.coef_)
 
@@ -53,6 +53,16 @@ def test_booleans_and_two_classes(digits, tmp_path):
     again = TopwolfClassifier.load(tmp_path / "m.topwolf")
     assert again.classes_.dtype == bool
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+
+
+def test_changed_weights_lose_their_certificate(digits, tmp_path):
+    X, y = digits
+    clf = TopwolfClassifier().fit(X.astype(np.float32), y)
+    clf.coef_ = clf.coef_ * 0.3
+    clf.save(tmp_path / "m.topwolf")
+    again = topwolf.load(tmp_path / "m.topwolf")
+    assert not hasattr(again, "status_")
+    np.testing.assert_array_equal(again.predict(X), clf.predict(X))
 
 
 def test_labels_no_file_can_hold(digits, tmp_path):
@@ -119,12 +129,15 @@ def test_liblinear_format(digits, tmp_path):
 
 
 @pytest.mark.parametrize("classes", [2, 10])
-@pytest.mark.parametrize("names", [False, True])
-def test_onnx_runs_to_the_same_labels(digits, tmp_path, classes, names):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["integer", "text", "boolean"])
+def test_onnx_runs_to_the_same_labels(digits, tmp_path, classes, dtype, kind):
     runtime = pytest.importorskip("onnxruntime")
+    if kind == "boolean" and classes > 2:
+        return  # there are only two booleans
     X, y = digits
-    X, y = X[y < classes].astype(np.float32), y[y < classes]
-    labels = np.array([f"class {label}" for label in range(10)])[y] if names else y
+    X, y = X[y < classes].astype(dtype), y[y < classes]
+    labels = {"integer": y, "text": np.array([f"class {label}" for label in range(10)])[y], "boolean": y == 1}[kind]
     clf = TopwolfClassifier().fit(X, labels)
     clf.to_onnx(tmp_path / "m.onnx")
     session = runtime.InferenceSession(tmp_path / "m.onnx")

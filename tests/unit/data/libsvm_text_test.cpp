@@ -120,6 +120,15 @@ TEST(LibsvmText, takes_the_largest_index_and_refuses_the_next) {
 
 TEST(LibsvmText, rounds_what_is_too_small_to_zero_and_keeps_double_range_in_double) {
   EXPECT_EQ(dense_rows(parse("1 1:1e-400\n").X), (Rows{{0}}));
+  const std::string zeros(400, '0');
+  for (const std::string& small : {"0." + zeros + "1e3", std::string("1e-99999999999999999999"),
+                                   std::string("-0.001e-9223372036854775808"), "0." + zeros + "9"}) {
+    EXPECT_EQ(dense_rows(parse("1 1:" + small + "\n").X), (Rows{{0}})) << small;
+  }
+  for (const std::string& large : {"1" + zeros, "1" + zeros + ".5e-3", std::string("0.001e9223372036854775807"),
+                                   std::string("-1e99999999999999999999")}) {
+    EXPECT_THAT(data_error("1 1:" + large + "\n"), HasSubstr("is too large for float32")) << large;
+  }
   LoadOptions options;
   options.precision = Precision::float64;
   EXPECT_EQ(dense_rows(parse("1 1:1e39 2:0.1\n", options).X), (Rows{{1e39, 0.1}}));

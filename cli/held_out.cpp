@@ -1,0 +1,48 @@
+#include "held_out.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "data_options.hpp"
+
+namespace topwolf::cli {
+
+HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& warnings)
+    : source_(arguments.text("validation")) {
+  probe_.d = training.X.cols();
+  probe_.precision = training.X.precision();
+  probe_.classes = training.classes;
+  probe_.index_base = training.index_base;
+  probe_.normalization = training.normalization;
+  probe_.label_column = arguments.text("label-column");
+  LoadOptions options = load_options_for(arguments, source_, probe_);
+  options.labels_path = arguments.text("validation-labels");
+  RawDataset raw = load_for_model(options, probe_, warnings);
+  y_ = map_labels(raw, probe_.classes);
+  warn_of_unseen(y_, source_, warnings);
+  X_ = Features(std::move(raw.X));
+}
+
+HeldOutErrors HeldOut::errors_at(std::vector<double> W, double bias, int threads) {
+  probe_.W = std::move(W);
+  probe_.bias = bias;
+  const std::vector<std::int64_t> ks = usual_places(probe_.m());
+  return {ks, top_k_errors(probe_, X_, y_, ks, threads)};
+}
+
+std::vector<std::int64_t> usual_places(std::int64_t m) {
+  std::vector<std::int64_t> ks{1, 3, 5, 10};
+  std::erase_if(ks, [m](std::int64_t k) { return k > 1 && k >= m; });
+  return ks;
+}
+
+void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {
+  const auto unseen = std::count(y.begin(), y.end(), -1);
+  if (unseen > 0)
+    warnings.add(fmt::format("{}: {} of {} rows have a label that the model does not know; they are wrong at every k",
+                             path, unseen, y.size()));
+}
+
+}  // namespace topwolf::cli

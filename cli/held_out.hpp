@@ -1,0 +1,39 @@
+// Rows that training does not see (--validation): read once, looked at after every pass and in the report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "report/progress.hpp"
+#include "terminal.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf::cli {
+
+class HeldOut {
+ public:
+  // Prepared as the training data was. Labels that are no class of it are wrong at every k, with one warning.
+  HeldOut(const Arguments& arguments, const Dataset& training, Warnings& warnings);
+
+  const std::string& source() const { return source_; }
+  const Features& X() const { return X_; }
+  const std::vector<std::int32_t>& y() const { return y_; }
+
+  // At W (m x D), which need not be certified.
+  HeldOutErrors errors_at(std::vector<double> W, double bias, int threads);
+
+ private:
+  std::string source_;
+  Model probe_;  // says how rows meet weights
+  Features X_;
+  std::vector<std::int32_t> y_;
+};
+
+// The errors at 1, 3, 5 and 10 that m classes can have.
+std::vector<std::int64_t> usual_places(std::int64_t m);
+
+void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings);
+
+}  // namespace topwolf::cli

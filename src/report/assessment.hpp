@@ -1,0 +1,42 @@
+// What a model gets wrong on labelled rows: errors at every k, class by class, and which classes it takes for which.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topwolf/model.hpp"
+
+namespace topwolf {
+
+struct ClassErrors {
+  std::int32_t label;
+  std::int64_t rows, wrong;  // wrong: the best class is another one
+};
+
+struct Confusion {
+  std::int32_t label, said;
+  std::int64_t rows;
+};
+
+struct Assessment {
+  std::int64_t rows = 0;
+  std::vector<std::int64_t> wrong_at;  // [k - 1]: rows whose class is not among the k best, for k up to 20 or m
+  std::vector<ClassErrors> classes;    // m, in the order of the model
+  std::vector<Confusion> confusions;   // most frequent first; rows with labels unknown to the model are left out
+  double error_at(std::int64_t k) const;
+};
+
+// y: class numbers, -1 = not a class of the model, which is wrong at every k.
+Assessment assess(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads);
+
+// The error at k of naming the k most frequent classes of the training rows, whatever the row.
+double majority_error(const std::vector<std::int32_t>& training_y, const std::vector<std::int32_t>& y, std::int64_t m,
+                      std::int64_t k);
+
+// Wilson's interval, 95 %, for a share seen in so many rows.
+struct Interval {
+  double low, high;
+};
+Interval wilson_interval(double share, std::int64_t rows);
+
+}  // namespace topwolf

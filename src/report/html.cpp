@@ -1,0 +1,266 @@
+#include "report/html.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/fail.hpp"
+#include "core/names.hpp"
+#include "engine/row_lengths.hpp"
+#include "report/svg.hpp"
+#include "topwolf/version.hpp"
+
+namespace topwolf {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t places[] = {1, 3, 5, 10};
+constexpr std::size_t longest_list = 20;
+
+constexpr const char* style = R"(
+body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 1180px; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.6em; margin-bottom: 0.2em; } h2 { font-size: 1.15em; margin-top: 1.8em; }
+.claim { font-size: 1.15em; border-left: 4px solid #0057b7; padding: 0.4em 0.8em; background: #f3f7fc; }
+.claim.short { border-color: #d1600a; background: #fdf5ee; }
+table { border-collapse: collapse; margin: 0.6em 0; } th, td { padding: 0.2em 0.8em 0.2em 0; text-align: left; vertical-align: top; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; } tr { border-bottom: 1px solid #e4e4e4; }
+code { font: 0.92em ui-monospace, monospace; overflow-wrap: anywhere; } .note { color: #555; font-size: 0.92em; }
+.row { display: flex; flex-wrap: wrap; gap: 1.5em; } .plot { max-width: 100%; height: auto; }
+.plot .grid { stroke: #ddd; } .plot .tick { font: 12px sans-serif; fill: #333; } .plot .title { font: bold 14px sans-serif; fill: #1a1a1a; }
+@media print { body { margin: 0; font-size: 11px; } .plot, tr { break-inside: avoid; } }
+)";
+
+std::string row(std::string_view name, std::string_view value) {
+  return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escape_markup(name), escape_markup(value));
+}
+
+std::string code_row(std::string_view name, std::string_view value) {
+  return fmt::format("<tr><th>{}</th><td><code>{}</code></td></tr>\n", escape_markup(name), escape_markup(value));
+}
+
+struct Spread {
+  double least, median, most;
+};
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {values.front(), values[values.size() / 2], values.back()};
+}
+
+std::string describe(const Spread& spread) {
+  return fmt::format("{:.4g} to {:.4g}, median {:.4g}", spread.least, spread.most, spread.median);
+}
+
+std::vector<double> rows_of_classes(const Assessment& assessment) {
+  std::vector<double> rows;
+  for (const ClassErrors& one : assessment.classes) rows.push_back(static_cast<double>(one.rows));
+  return rows;
+}
+
+std::vector<double> row_lengths(const Features& X) {
+  std::vector<double> lengths = squared_lengths(X.view(), 0.0, 1);
+  for (double& length : lengths) length = std::sqrt(length);
+  return lengths;
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024.0 / 1e6;
+}
+
+std::string claim(const RunReport& report) {
+  const Model& model = report.result.model;
+  return fmt::format(
+      "<p class=\"claim{}\">The objective is <strong>{}</strong>: primal {:.8g}, dual {:.8g}, {}.</p>\n"
+      "<p>Solver: {}.</p>\n",
+      model.status == Status::converged ? "" : " short", escape_markup(report.certificate), model.certificate.primal,
+      model.certificate.dual, escape_markup(report.status), escape_markup(report.result.choice));
+}
+
+std::string run_table(const RunReport& report) {
+  const Model& model = report.result.model;
+  std::string out = "<h2>The run</h2>\n<table>\n";
+  out += code_row("command", model.command);
+  out += row("topwolf", TOPWOLF_VERSION);
+  out += row("loss", report.loss);
+  out += row("C", fmt::format("{:g} (lambda = {:.6g})", report.result.C, model.lambda));
+  out += row("seed", fmt::format("{}", report.seed));
+  out += code_row("fingerprint of the data", model.data_hash);
+  std::string times;
+  for (const auto& [name, seconds] : report.seconds) times += fmt::format("{} {:.2f} s, ", name, seconds);
+  out += row("time", times + fmt::format("{} passes, {} row visits", model.iterations, report.result.row_visits));
+  out += row("peak memory", fmt::format("{:.0f} MB", peak_megabytes()));
+  return out + "</table>\n";
+}
+
+std::string data_table(const RunReport& report) {
+  const Features& X = report.data.X;
+  std::string out = "<h2>The data</h2>\n<table>\n";
+  out += row("rows", fmt::format("{}", X.rows()));
+  out += row("features", fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", name_of(X.precision())));
+  out += row("classes", fmt::format("{}", report.data.classes.size()));
+  out += row("rows of a class", describe(spread_of(rows_of_classes(report.training))));
+  out += row("lengths of the rows", describe(spread_of(row_lengths(X))));
+  if (report.data.normalization.kind != NormalizeKind::none) {
+    out += row("normalised", name_of(report.data.normalization.kind));
+  }
+  if (report.held_out) {
+    out += row("held out", fmt::format("{}, {} rows", report.held_out->source, report.held_out->assessment.rows));
+  }
+  return out + "</table>\n";
+}
+
+// With an interval: the rows were not trained on.
+std::string held_out_cells(const Assessment& assessment, std::int64_t k) {
+  const double error = assessment.error_at(k);
+  const Interval interval = wilson_interval(error, assessment.rows);
+  return fmt::format("<td class=\"n\">{:.2f} %</td><td class=\"n note\">{:.2f} to {:.2f}</td>", 100.0 * error,
+                     100.0 * interval.low, 100.0 * interval.high);
+}
+
+std::string errors_table(const RunReport& report) {
+  const std::int64_t m = report.data.classes.size();
+  const bool held_out = report.held_out.has_value();
+  const auto& y = held_out ? report.held_out->y : report.data.y;
+  std::string out = "<h2>Errors</h2>\n<table>\n<tr><th></th><th class=\"n\">training</th>";
+  if (held_out) out += "<th class=\"n\">held out</th><th class=\"n note\">95 %</th>";
+  out += "<th class=\"n\">most frequent classes</th></tr>\n";
+  for (const std::int64_t k : places) {
+    if (k >= m && k > 1) continue;
+    out +=
+        fmt::format("<tr><th>top-{}</th><td class=\"n\">{:.2f} %</td>{}<td class=\"n\">{:.2f} %</td></tr>\n", k,
+                    100.0 * report.training.error_at(k), held_out ? held_out_cells(report.held_out->assessment, k) : "",
+                    100.0 * majority_error(report.data.y, y, m, k));
+  }
+  return out +
+         fmt::format(
+             "</table>\n<p class=\"note\">The share of rows whose class is not among the k best{}; in the last "
+             "column, the same {} rows if the k most frequent classes of the training rows are always named.</p>\n",
+             held_out ? ", held out with Wilson's interval" : "", held_out ? "held-out" : "training");
+}
+
+std::string plots(const RunReport& report) {
+  Plot gap("Duality gap", {"seconds"}, {"relative gap", Plot::Scale::log});
+  Plot::Points gaps;
+  for (const IterationRecord& record : report.trace) gaps.emplace_back(record.seconds, record.relative_gap);
+  gap.add_line("gap", gaps);
+
+  const auto curve = [](const Assessment& assessment) {
+    Plot::Points points;
+    for (std::size_t k = 1; k <= assessment.wrong_at.size(); ++k) {
+      points.emplace_back(static_cast<double>(k), 100.0 * assessment.error_at(static_cast<std::int64_t>(k)));
+    }
+    return points;
+  };
+  Plot errors("Error at k", {"k", Plot::Scale::linear, false, true}, {"error, %", Plot::Scale::linear, true});
+  errors.add_line("training", curve(report.training));
+  if (report.held_out) errors.add_line("held out", curve(report.held_out->assessment));
+
+  const Assessment& judged = report.held_out ? report.held_out->assessment : report.training;
+  Plot::Points by_size;
+  for (std::size_t j = 0; j < judged.classes.size(); ++j) {
+    if (judged.classes[j].rows == 0) continue;
+    by_size.emplace_back(
+        static_cast<double>(report.training.classes[j].rows),
+        100.0 * static_cast<double>(judged.classes[j].wrong) / static_cast<double>(judged.classes[j].rows));
+  }
+  Plot classes(report.held_out ? "Held-out error of a class" : "Training error of a class",
+               {"training rows of the class"}, {"top-1 error, %", Plot::Scale::linear, true});
+  classes.add_points("classes", by_size);
+  return "<h2>Pictures</h2>\n<div class=\"row\">\n" + gap.svg() + errors.svg() + classes.svg() + "</div>\n";
+}
+
+std::string worst_classes(const Assessment& judged, const std::vector<std::string>& names) {
+  std::vector<ClassErrors> classes = judged.classes;
+  std::erase_if(classes, [](const ClassErrors& one) { return one.wrong == 0; });
+  std::stable_sort(classes.begin(), classes.end(), [](const ClassErrors& a, const ClassErrors& b) {
+    return static_cast<double>(a.wrong) * static_cast<double>(b.rows) >
+           static_cast<double>(b.wrong) * static_cast<double>(a.rows);
+  });
+  classes.resize(std::min(classes.size(), longest_list));
+  std::string out = "<div><h2>Worst classes</h2>\n";
+  if (classes.empty()) return out + "<p>No row is wrong.</p></div>\n";
+  out +=
+      "<table>\n<tr><th>class</th><th class=\"n\">rows</th><th class=\"n\">wrong</th><th class=\"n\">error</th></tr>\n";
+  for (const ClassErrors& one : classes) {
+    out +=
+        fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} %</td></tr>\n",
+                    escape_markup(names[static_cast<std::size_t>(one.label)]), one.rows, one.wrong,
+                    100.0 * static_cast<double>(one.wrong) / static_cast<double>(one.rows));
+  }
+  return out + "</table></div>\n";
+}
+
+std::string confused_pairs(const Assessment& judged, const std::vector<std::string>& names) {
+  std::string out = "<div><h2>Most confused</h2>\n";
+  if (judged.confusions.empty()) return out + "<p>No class is taken for another.</p></div>\n";
+  out += "<table>\n<tr><th>class</th><th>taken for</th><th class=\"n\">rows</th></tr>\n";
+  for (std::size_t c = 0; c < std::min(judged.confusions.size(), longest_list); ++c) {
+    const Confusion& one = judged.confusions[c];
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td></tr>\n",
+                       escape_markup(names[static_cast<std::size_t>(one.label)]),
+                       escape_markup(names[static_cast<std::size_t>(one.said)]), one.rows);
+  }
+  return out + "</table></div>\n";
+}
+
+Json to_json(const Assessment& assessment) {
+  Json classes = Json::array(), confusions = Json::array();
+  for (const ClassErrors& one : assessment.classes) classes.push_back({one.label, one.rows, one.wrong});
+  for (const Confusion& one : assessment.confusions) confusions.push_back({one.label, one.said, one.rows});
+  return {
+      {"rows", assessment.rows}, {"wrong_at", assessment.wrong_at}, {"classes", classes}, {"confusions", confusions}};
+}
+
+// The figures behind the page, for programs.
+std::string embedded_json(const RunReport& report) {
+  const Model& model = report.result.model;
+  Json document = {{"version", TOPWOLF_VERSION},
+                   {"command", model.command},
+                   {"seed", report.seed},
+                   {"data_hash", model.data_hash},
+                   {"status", to_string(model.status)},
+                   {"primal", model.certificate.primal},
+                   {"dual", model.certificate.dual},
+                   {"iterations", model.iterations},
+                   {"row_visits", report.result.row_visits},
+                   {"n", report.data.X.rows()},
+                   {"d", report.data.X.cols()},
+                   {"class_names", report.data.classes.names},
+                   {"training", to_json(report.training)}};
+  for (const auto& [name, seconds] : report.seconds) document["seconds"][name] = seconds;
+  if (report.held_out) document["held_out"] = to_json(report.held_out->assessment);
+  Json trace = Json::array();
+  for (const IterationRecord& r : report.trace)
+    trace.push_back({r.iteration, r.seconds, r.primal, r.dual, r.relative_gap});
+  document["trace"] = trace;
+  std::string text = document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // A browser looks for markup inside texts as well.
+  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) text.replace(at, 1, "\\u003c");
+  return text;
+}
+
+}  // namespace
+
+std::string html_report(const RunReport& report) {
+  const Assessment& judged = report.held_out ? report.held_out->assessment : report.training;
+  const auto& names = report.data.classes.names;
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>topwolf report</title>\n";
+  out += fmt::format(
+      "<link rel=\"icon\" href=\"data:,\">\n<style>{}</style>\n</head>\n<body>\n<h1>topwolf report</h1>\n", style);
+  out += claim(report) + errors_table(report) + plots(report);
+  out += fmt::format("<p class=\"note\">Classes and confusions below: {} rows.</p>\n",
+                     report.held_out ? "held-out" : "training");
+  out += "<div class=\"row\">\n" + worst_classes(judged, names) + confused_pairs(judged, names) + "</div>\n";
+  out += run_table(report) + data_table(report);
+  out += "<script type=\"application/json\" id=\"topwolf\">" + embedded_json(report) + "</script>\n</body>\n</html>\n";
+  return out;
+}
+
+}  // namespace topwolf
