@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "data_options.hpp"
+#include "report/assessment.hpp"
 
 namespace topwolf::cli {
 
@@ -30,12 +31,6 @@ HeldOutErrors HeldOut::errors_at(std::vector<double> W, double bias, int threads
   probe_.bias = bias;
   const std::vector<std::int64_t> ks = usual_places(probe_.m());
   return {ks, top_k_errors(probe_, X_, y_, ks, threads)};
-}
-
-std::vector<std::int64_t> usual_places(std::int64_t m) {
-  std::vector<std::int64_t> ks{1, 3, 5, 10};
-  std::erase_if(ks, [m](std::int64_t k) { return k > 1 && k >= m; });
-  return ks;
 }
 
 void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {

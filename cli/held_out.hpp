@@ -31,9 +31,6 @@ class HeldOut {
   std::vector<std::int32_t> y_;
 };
 
-// The errors at 1, 3, 5 and 10 that m classes can have.
-std::vector<std::int64_t> usual_places(std::int64_t m);
-
 void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings);
 
 }  // namespace topwolf::cli

@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 from . import _core
 from ._features import to_features
 from ._labels import from_names, to_names
+from ._weights import BARE_MODEL, antisymmetric, from_attributes, to_attributes
 
 _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
 _SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
@@ -251,7 +252,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             table.finish()
         model = result["model"]
         if len(self.classes_) == 2:
-            model["weights"] = _antisymmetric(model["weights"], X.dtype)
+            model["weights"] = antisymmetric(model["weights"], X.dtype)
             model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
         self._take(model, X.dtype)
         self._dual = (result["dual"], y) if self.warm_start else None
@@ -342,7 +343,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         clf.k_ = model["k"] or (1 if model["rho"] is None else len(model["rho"]))
         if len(clf.classes_) == 2 and not np.array_equal(model["weights"][0], -model["weights"][1]):
             # One vector tells less than the file, and the certificate is not about it.
-            model["weights"] = _antisymmetric(model["weights"], model["precision"])
+            model["weights"] = antisymmetric(model["weights"], model["precision"])
             model["certified"] = False
         clf._take(model, model["precision"])
         return clf
@@ -460,7 +461,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         m = len(self.classes_)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         names = [str(j) for j in range(m)]
-        model = {**_BARE_MODEL, "weights": weights.reshape(m, -1), "d": self.n_features_in_, "bias": bias, "class_names": names}
+        model = {**BARE_MODEL, "weights": weights.reshape(m, -1), "d": self.n_features_in_, "bias": bias, "class_names": names}
         for features, y, errors in evaluations.values():
             ks = [int(name.split("_")[1]) for name in errors]
             for values, error in zip(errors.values(), _core.top_k_errors(model, features, y, ks, self._threads())):
@@ -469,16 +470,10 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     def _take(self, model, dtype):
         """The attributes from a model; what they do not say is kept for the model file."""
         weights = model.pop("weights")
-        d, bias = model["d"], model["bias"]
-        if len(self.classes_) == 2:
-            weights = 2 * weights[1:]
-        self.coef_ = weights[:, :d].astype(dtype)
-        constant = weights[:, d] if bias else np.zeros(len(weights))
-        self.intercept_ = (constant * bias).astype(dtype)
+        self.coef_, self.intercept_, self._constant = to_attributes(weights, model["d"], model["bias"], dtype)
         self.n_iter_ = model["iterations"]
         self._record = model
-        # Of the constant feature, since intercept_ may be rounded; and what says that nobody has changed the attributes.
-        self._constant, self._digest = constant, self._digest_now()
+        self._digest = self._digest_now()  # says later whether somebody has changed the attributes
         if not model["certified"]:
             return
         self.primal_, self.dual_, self.status_ = model["primal"], model["dual"], model["status"]
@@ -487,14 +482,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
 
     def _model(self):
         """The fields of a model, from the attributes as they are now; its classes are numbers."""
-        weights, bias = np.asarray(self.coef_, np.float64), self._record["bias"]
-        if bias:
-            unchanged = np.array_equal((self._constant * bias).astype(self.intercept_.dtype), self.intercept_)
-            constant = self._constant if unchanged else np.asarray(self.intercept_, np.float64) / bias
-            weights = np.column_stack([weights, constant])
-        if len(self.classes_) == 2:
-            weights = np.vstack([-weights, weights]) / 2
-        return {**self._record, "weights": np.ascontiguousarray(weights)}
+        weights = from_attributes(self.coef_, self.intercept_, self._constant, self._record["bias"])
+        return {**self._record, "weights": weights}
 
     def _digest_now(self):
         return hashlib.blake2b(self.coef_.tobytes() + self.intercept_.tobytes()).hexdigest()
@@ -538,36 +527,3 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
 def load(path: Path) -> TopwolfClassifier:
     """A fitted :class:`TopwolfClassifier` from a model file, topwolf's or LIBLINEAR's."""
     return TopwolfClassifier.load(path)
-
-
-def _antisymmetric(weights, dtype):
-    """With two classes the optimum has W_0 = -W_1; rounding is made to agree, so that one vector says it all."""
-    half = ((weights[1] - weights[0]) / 2).astype(dtype).astype(np.float64)
-    return np.vstack([-half, half])
-
-
-# A model of which only the weights matter.
-_BARE_MODEL = {
-    "label_type": "integer",
-    "precision": "float64",
-    "normalization": "none",
-    "normalization_scale": None,
-    "index_base": 1,
-    "label_column": "",
-    "loss": "max-hinge",
-    "k": None,
-    "rho": None,
-    "smoothing": 0.0,
-    "cost_matrix": None,
-    "lambda": 1.0,
-    "weight_sum": 1.0,
-    "solver": "",
-    "certified": False,
-    "status": "converged",
-    "primal": 0.0,
-    "dual": 0.0,
-    "iterations": 0,
-    "command": "",
-    "version": "",
-    "data_hash": "",
-}

@@ -4,6 +4,8 @@ import os
 
 import numpy as np
 
+from ._weights import every_class
+
 
 def to_onnx(clf, path):
     try:
@@ -12,9 +14,7 @@ def to_onnx(clf, path):
         raise ImportError("to_onnx needs the package onnx: pip install topwolf[onnx]") from error
     from onnx import TensorProto, helper, numpy_helper
 
-    coef, intercept = clf.coef_, clf.intercept_
-    if len(clf.classes_) == 2:
-        coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
+    coef, intercept = every_class(clf.coef_), every_class(clf.intercept_)
     if clf._record["normalization"] != "none":
         raise ValueError(f"to_onnx: the model normalises its rows ({clf._record['normalization']}), which is not exported")
     kind = clf.classes_.dtype.kind

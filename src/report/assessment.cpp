@@ -66,6 +66,12 @@ double majority_error(const std::vector<std::int32_t>& training_y, const std::ve
   return y.empty() ? 0.0 : 1.0 - static_cast<double>(right) / static_cast<double>(y.size());
 }
 
+std::vector<std::int64_t> usual_places(std::int64_t m) {
+  std::vector<std::int64_t> ks{1, 3, 5, 10};
+  std::erase_if(ks, [m](std::int64_t k) { return k > 1 && k >= m; });
+  return ks;
+}
+
 Interval wilson_interval(double share, std::int64_t rows) {
   constexpr double z = 1.959964;
   if (rows == 0) return {0.0, 1.0};

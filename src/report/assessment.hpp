@@ -33,6 +33,9 @@ Assessment assess(const Model& model, const Features& X, const std::vector<std::
 double majority_error(const std::vector<std::int32_t>& training_y, const std::vector<std::int32_t>& y, std::int64_t m,
                       std::int64_t k);
 
+// The k of 1, 3, 5 and 10 at which m classes can be told apart.
+std::vector<std::int64_t> usual_places(std::int64_t m);
+
 // Wilson's interval, 95 %, for a share seen in so many rows.
 struct Interval {
   double low, high;

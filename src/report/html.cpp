@@ -18,7 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t places[] = {1, 3, 5, 10};
 constexpr std::size_t longest_list = 20;
 
 constexpr const char* style = R"(
@@ -130,8 +129,7 @@ std::string errors_table(const RunReport& report) {
   std::string out = "<h2>Errors</h2>\n<table>\n<tr><th></th><th class=\"n\">training</th>";
   if (held_out) out += "<th class=\"n\">held out</th><th class=\"n note\">95 %</th>";
   out += "<th class=\"n\">most frequent classes</th></tr>\n";
-  for (const std::int64_t k : places) {
-    if (k >= m && k > 1) continue;
+  for (const std::int64_t k : usual_places(m)) {
     out +=
         fmt::format("<tr><th>top-{}</th><td class=\"n\">{:.2f} %</td>{}<td class=\"n\">{:.2f} %</td></tr>\n", k,
                     100.0 * report.training.error_at(k), held_out ? held_out_cells(report.held_out->assessment, k) : "",

@@ -10,6 +10,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+import threadpoolctl
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -241,7 +242,6 @@ def test_strided_and_read_only_rows_train_alike(digits):
 
 
 def test_numpy_keeps_its_threads():
-    threadpoolctl = pytest.importorskip("threadpoolctl")
     X, y = make_classification(2000, 300, n_informative=50, n_classes=5, random_state=0)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
 

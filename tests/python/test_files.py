@@ -3,14 +3,14 @@ import os
 import subprocess
 
 import numpy as np
+import onnxruntime
 import pytest
 from sklearn.datasets import load_digits
 
 import topwolf
 from topwolf import TopwolfClassifier
 
-PROGRAM = os.environ.get("TOPWOLF_BIN")
-needs_program = pytest.mark.skipif(not PROGRAM, reason="TOPWOLF_BIN names no program")
+PROGRAM = os.environ.get("TOPWOLF_BIN", "topwolf")
 
 LABELS = {
     "integer": np.array([-1, 3, 12]),
@@ -90,7 +90,7 @@ def write_text(path, X, y):
             file.write(f"{label} {pairs}\n")
 
 
-@needs_program
+@pytest.mark.program
 @pytest.mark.parametrize("classes", [2, 10])
 def test_the_command_line_predicts_what_python_does(digits, tmp_path, classes):
     X, y = digits
@@ -106,7 +106,7 @@ def test_the_command_line_predicts_what_python_does(digits, tmp_path, classes):
     np.testing.assert_array_equal(np.array(said.split(), dtype=int), topwolf.load(tmp_path / "n.topwolf").predict(3 * X))
 
 
-@needs_program
+@pytest.mark.program
 def test_both_front_ends_train_the_same_model(digits, tmp_path):
     X, y = digits
     X = X.astype(np.float32)
@@ -132,7 +132,6 @@ def test_liblinear_format(digits, tmp_path):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["integer", "text", "boolean"])
 def test_onnx_runs_to_the_same_labels(digits, tmp_path, classes, dtype, kind):
-    runtime = pytest.importorskip("onnxruntime")
     if kind == "boolean" and classes > 2:
         return  # there are only two booleans
     X, y = digits
@@ -140,7 +139,7 @@ def test_onnx_runs_to_the_same_labels(digits, tmp_path, classes, dtype, kind):
     labels = {"integer": y, "text": np.array([f"class {label}" for label in range(10)])[y], "boolean": y == 1}[kind]
     clf = TopwolfClassifier().fit(X, labels)
     clf.to_onnx(tmp_path / "m.onnx")
-    session = runtime.InferenceSession(tmp_path / "m.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     label, scores = session.run(["label", "scores"], {"X": X})
     np.testing.assert_array_equal(label, clf.predict(X))
     expected = clf.decision_function(X)

@@ -1,0 +1,59 @@
+"""Weights between the attributes of an estimator and the fields of a model. With two classes one vector says it all."""
+
+import numpy as np
+
+
+def antisymmetric(weights, dtype):
+    """With two classes the optimum has W_0 = -W_1; rounding is made to agree, so that one vector says it all."""
+    half = ((weights[1] - weights[0]) / 2).astype(dtype).astype(np.float64)
+    return np.vstack([-half, half])
+
+
+def to_attributes(weights, d, bias, dtype):
+    """coef_, intercept_ and the weights of the constant feature, from weights (m x D)."""
+    if len(weights) == 2:
+        weights = 2 * weights[1:]
+    constant = weights[:, d] if bias else np.zeros(len(weights))
+    return weights[:, :d].astype(dtype), (constant * bias).astype(dtype), constant
+
+
+def from_attributes(coef, intercept, constant, bias):
+    """Weights (m x D) in double. `constant` keeps the bits that intercept_ may have lost, while that is unchanged."""
+    weights = np.asarray(coef, np.float64)
+    if bias:
+        if not np.array_equal((constant * bias).astype(intercept.dtype), intercept):
+            constant = np.asarray(intercept, np.float64) / bias
+        weights = np.column_stack([weights, constant])
+    return np.ascontiguousarray(every_class(weights))
+
+
+def every_class(rows):
+    """A row a class, from the one row that two classes have."""
+    return np.concatenate([-rows, rows]) / 2 if len(rows) == 1 else rows
+
+
+# A model of which only the weights matter.
+BARE_MODEL = {
+    "label_type": "integer",
+    "precision": "float64",
+    "normalization": "none",
+    "normalization_scale": None,
+    "index_base": 1,
+    "label_column": "",
+    "loss": "max-hinge",
+    "k": None,
+    "rho": None,
+    "smoothing": 0.0,
+    "cost_matrix": None,
+    "lambda": 1.0,
+    "weight_sum": 1.0,
+    "solver": "",
+    "certified": False,
+    "status": "converged",
+    "primal": 0.0,
+    "dual": 0.0,
+    "iterations": 0,
+    "command": "",
+    "version": "",
+    "data_hash": "",
+}
