@@ -36,6 +36,8 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
+}  // namespace
+
 std::optional<double> parse_real(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0.0;
@@ -43,8 +45,6 @@ std::optional<double> parse_real(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
-
-}  // namespace
 
 Arguments::Arguments(Command command, const std::vector<std::string>& words)
     : command_(command), rows_(options_of(command)) {

@@ -13,6 +13,9 @@
 
 namespace topwolf::cli {
 
+// A finite number, and nothing else.
+std::optional<double> parse_real(std::string_view text);
+
 class Arguments {
  public:
   // words: what follows the command's name.

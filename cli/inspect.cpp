@@ -37,6 +37,7 @@ Json describe_model(const Model& model) {
   document["command"] = model.command;
   document["version"] = model.version;
   document["data_hash"] = model.data_hash;
+  if (!model.search.empty()) document["search"] = Json::parse(model.search);
   return document;
 }
 

@@ -41,6 +41,10 @@ int run_command(Command command, const std::vector<std::string>& words) {
   switch (command) {
     case Command::train:
       return run_train(arguments);
+    case Command::sweep:
+      return run_sweep(arguments);
+    case Command::cv:
+      return run_cv(arguments);
     case Command::predict:
       return run_predict(arguments);
     case Command::evaluate:

@@ -12,6 +12,9 @@ constexpr unsigned bit(Command id) {
   return 1u << static_cast<unsigned>(id);
 }
 constexpr unsigned train = bit(Command::train);
+constexpr unsigned sweep = bit(Command::sweep);
+constexpr unsigned cv = bit(Command::cv);
+constexpr unsigned training = train | sweep | cv;
 constexpr unsigned predict = bit(Command::predict);
 constexpr unsigned evaluate = bit(Command::evaluate);
 constexpr unsigned inspect = bit(Command::inspect);
@@ -19,7 +22,7 @@ constexpr unsigned convert = bit(Command::convert);
 constexpr unsigned verify = bit(Command::verify);
 constexpr unsigned audit = bit(Command::audit);
 constexpr unsigned demo = bit(Command::demo);
-constexpr unsigned reading = train | predict | evaluate | inspect | convert | verify | audit;
+constexpr unsigned reading = training | predict | evaluate | inspect | convert | verify | audit;
 
 constexpr std::array command_rows{
     CommandRow{
@@ -28,6 +31,19 @@ constexpr std::array command_rows{
         "MODEL is DATA's base name with .topwolf added, in the current folder, unless given; from standard input "
         "a model is written only where MODEL is given. Training stops when any of the given criteria holds.",
         "topwolf train --loss usunier:20 train.svm model.topwolf"},
+    CommandRow{
+        Command::sweep, "sweep", "DATA [MODELS_DIR]", "Train at many values of C, each starting from the one before.",
+        "Prints one row for every C: the objective, the relative gap it is certified to, passes, seconds, and the "
+        "top-k errors on the training rows and on rows that are held out. Where MODELS_DIR is given, every model is "
+        "written there as C_<C>.topwolf. The whole sweep costs little more than its hardest point.",
+        "topwolf sweep -c 0.01:100:9 --holdout 0.2 train.svm models"},
+    CommandRow{
+        Command::cv, "cv", "DATA [MODEL]", "Choose C, and the loss, by cross-validation.",
+        "Every loss is tried at every C on every fold; a table shows means and standard errors, the best pair is "
+        "trained on all rows, and the model, which remembers the search, is written where MODEL is given. Folds "
+        "are stratified and run side by side; the rows of a class that has fewer rows than there are folds stay in "
+        "training.",
+        "topwolf cv --loss max-hinge,usunier:5 --metric top5 train.svm model.topwolf"},
     CommandRow{Command::predict, "predict", "DATA MODEL", "Print the best classes of every row.",
                "One line a row: the labels of the K best classes, best first, separated by tabs; ties go to the lower "
                "class. Rows need no label. The features are prepared as the model says.",
@@ -68,47 +84,53 @@ constexpr std::array command_rows{
 
 constexpr std::array option_rows{
     OptionRow{
-        "loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier", "max-hinge", "Loss", train,
+        "loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier", "max-hinge", "Loss",
+        train | sweep,
         "max-hinge, top-k, usunier, weighted-top-k or weighted-usunier; usunier:20 stands for usunier with -k 20."},
+    OptionRow{"loss", 0, "LOSS[:K],...", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier", "max-hinge", "Loss",
+              cv, "One or several to choose from, as for train: max-hinge,usunier:5,usunier:20."},
     OptionRow{"loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier",
               "the model's, else max-hinge", "Loss", audit,
               "As for train. Where this or one of its parameters is given, nothing of the model's own loss is used."},
-    OptionRow{"", 'k', "K", "", "min(5, m-1)", "Loss", train | audit, "The k of top-k and usunier, from 1 to m-1."},
-    OptionRow{"rho", 0, "R1,R2,...", "", "5,4,3,2,1 scaled", "Loss", train | audit,
+    OptionRow{"", 'k', "K", "", "min(5, m-1)", "Loss", training | audit, "The k of top-k and usunier, from 1 to m-1."},
+    OptionRow{"rho", 0, "R1,R2,...", "", "5,4,3,2,1 scaled", "Loss", training | audit,
               "Weights over ranks of the weighted losses: at least 0, non-increasing, the first above 0. They are used "
               "as given; the default is cut to m-1 places and scaled to sum 1."},
-    OptionRow{"cost-matrix", 0, "FILE", "", "", "Loss", train | audit,
+    OptionRow{"cost-matrix", 0, "FILE", "", "", "Loss", training | audit,
               "Margins, m x m with a zero diagonal, row = true class: numbers separated by blanks or commas, or .npy."},
-    OptionRow{"smoothing", 0, "S", "", "0", "Loss", train | audit,
+    OptionRow{"smoothing", 0, "S", "", "0", "Loss", training | audit,
               "The Moreau parameter, at least 0; 0 is the loss itself."},
     OptionRow{"C", 'c', "C", "", "1", "Problem", train, "Weight of the loss: lambda = 1 / (C N) for N rows; above 0."},
+    OptionRow{"C", 'c', "FROM:TO:COUNT|C,C,...", "", "0.01:100:9", "Problem", sweep | cv,
+              "The values of C: so many from FROM to TO, each the same number of times the one before, or a list."},
     OptionRow{"lambda", 0, "L", "", "1 / (C N)", "Problem", train,
               "Weight of the regulariser, above 0; instead of --C."},
     OptionRow{"C", 'c', "C", "", "1", "Problem", audit,
               "Weight of the loss: lambda = 1 / (C N) for N rows; above 0. LIBLINEAR's -c, scikit-learn's C."},
     OptionRow{"lambda", 0, "L", "", "the model's, else 1 / (C N)", "Problem", audit,
               "Weight of the regulariser, above 0; instead of --C."},
-    OptionRow{"bias", 0, "B", "", "0", "Problem", train,
+    OptionRow{"bias", 0, "B", "", "0", "Problem", training,
               "Value of an added constant feature, regularised as the others; 0 adds none, as in LIBLINEAR."},
     OptionRow{
         "bias", 0, "B", "", "the model's", "Problem", audit,
         "Value of the constant feature, LIBLINEAR's -B, scikit-learn's intercept_scaling. A matrix with intercepts "
         "has 1; with another value the intercepts stay what they are."},
-    OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", train,
+    OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", training,
               "Scale rows to unit length or columns to maximum 1; kept in the model and applied again by predict."},
-    OptionRow{"solver", 0, "auto|block|apg|lsfw|stdfw|pg", "auto|block|apg|lsfw|stdfw|pg", "auto", "Solver", train,
+    OptionRow{"solver", 0, "auto|block|apg|lsfw|stdfw|pg", "auto|block|apg|lsfw|stdfw|pg", "auto", "Solver", training,
               "Exact block ascent (what auto takes), accelerated projected gradient on the dual, Frank-Wolfe with line "
               "search, Frank-Wolfe with the standard step, or projected gradient."},
-    OptionRow{"scores", 0, "auto|weights|gram", "auto|weights|gram", "auto", "Solver", train,
+    OptionRow{"scores", 0, "auto|weights|gram", "auto|weights|gram", "auto", "Solver", training,
               "How block holds the scores: from the weights, or all of them with the matrix X X^T; auto takes what "
               "should be faster."},
-    OptionRow{"tolerance", 0, "T", "", "1e-3", "Solver", train,
+    OptionRow{"tolerance", 0, "T", "", "1e-3", "Solver", training,
               "Stop when gap <= T * primal; off by default where --absolute-gap is given."},
     OptionRow{"tolerance", 0, "T", "", "1e-4", "Solver", audit,
               "How tightly the optimum is bracketed: stop when gap <= T * primal."},
-    OptionRow{"absolute-gap", 0, "G", "", "", "Solver", train, "Stop when gap <= G."},
-    OptionRow{"max-iterations", 0, "N", "", "100000", "Solver", train, "Stop after N passes over the rows."},
-    OptionRow{"time-limit", 0, "SECONDS", "", "", "Solver", train | audit, "Stop after this many seconds of training."},
+    OptionRow{"absolute-gap", 0, "G", "", "", "Solver", training, "Stop when gap <= G."},
+    OptionRow{"max-iterations", 0, "N", "", "100000", "Solver", training, "Stop after N passes over the rows."},
+    OptionRow{"time-limit", 0, "SECONDS", "", "", "Solver", training | audit,
+              "Stop after this many seconds of training; of the whole job, for sweep and cv."},
     OptionRow{"", 'k', "K", "", "1", "Prediction", predict, "How many classes to print, from 1 to m."},
     OptionRow{"scores", 0, "", "", "", "Prediction", predict, "Print the score after each label."},
     OptionRow{"to", 0, "topwolf|liblinear", "topwolf|liblinear", "by TO's name", "Conversion", convert,
@@ -116,10 +138,28 @@ constexpr std::array option_rows{
     OptionRow{"output-labels", 0, "FILE", "", "", "Conversion", convert,
               "Where the labels go when TO is .npy, which holds features alone."},
     OptionRow{"labels", 0, "FILE", "", "", "Data", reading, "Labels in a file of their own: .npy, or one a line."},
+    OptionRow{
+        "class-weight", 0, "balanced|FILE", "", "", "Problem", training,
+        "What the rows of a class weigh: balanced makes all classes weigh the same; a FILE has lines of a label and "
+        "a weight, and classes that it does not name weigh 1."},
+    OptionRow{"weights", 0, "FILE", "", "", "Problem", training,
+              "What every row weighs, .npy or one number a line: 2 is as if the row were there twice, 0 as if it were "
+              "not there."},
+    OptionRow{"label-weights", 0, "", "", "", "Problem", training,
+              "Labels are written label:weight; one without a weight weighs 1."},
     OptionRow{"validation", 0, "FILE", "", "", "Data", train,
               "Rows that are not trained on: their top-k errors are shown after every pass, and in the report. "
               "Looking at them counts as training time."},
-    OptionRow{"validation-labels", 0, "FILE", "", "", "Data", train, "The labels of --validation, as --labels."},
+    OptionRow{"validation", 0, "FILE", "", "", "Data", sweep, "Rows that are not trained on, for the held-out errors."},
+    OptionRow{"holdout", 0, "SHARE", "", "", "Data", sweep,
+              "Hold out this share of every class, between 0 and 1, instead of --validation."},
+    OptionRow{"folds", 0, "N", "", "5", "Selection", cv, "How many folds, at least 2."},
+    OptionRow{"metric", 0, "top1|top3|top5|top10|cost", "top1|top3|top5|top10|cost", "top1", "Selection", cv,
+              "What is to be low on the held-out rows: the top-k error, or the mean cost by --cost-matrix."},
+    OptionRow{"choose", 0, "best|one-se", "best|one-se", "best", "Selection", cv,
+              "The lowest mean, or the smallest C whose mean is within one standard error of it."},
+    OptionRow{"validation-labels", 0, "FILE", "", "", "Data", train | sweep,
+              "The labels of --validation, as --labels."},
     OptionRow{"label-column", 0, "NAME|NUMBER", "", "", "Data", reading,
               "The label's column in a CSV file, counted from 1."},
     OptionRow{
@@ -129,18 +169,28 @@ constexpr std::array option_rows{
               "How features are stored; where there is a model, the default is the model's."},
     OptionRow{"threads", 0, "N", "", "0", "Data", reading | demo, "Threads to use; 0 is every core."},
     OptionRow{"seed", 0, "N", "", "0", "Solver", train | audit, "Seed of the solvers that draw random numbers."},
+    OptionRow{"seed", 0, "N", "", "0", "Solver", sweep | cv,
+              "Seed of the solvers that draw random numbers, and of the rows that are held out."},
+    OptionRow{"checkpoint", 0, "FILE", "", "", "Long jobs", training,
+              "Write the state of the job to FILE from time to time, and when it is ended by a limit or a signal."},
+    OptionRow{"checkpoint-every", 0, "SECONDS", "", "600", "Long jobs", training, "How often."},
+    OptionRow{"resume", 0, "FILE", "", "", "Long jobs", training,
+              "Go on from a checkpoint of the same job: it ends with the same bits as if it had never been stopped. "
+              "Checkpoints go on to FILE unless --checkpoint says otherwise."},
     OptionRow{"seed", 0, "N", "", "0", "Data", demo, "Seed of the generated data."},
     OptionRow{"dual", 0, "FILE", "", "", "Output", train,
               "Write the dual, with which 'topwolf verify' checks the model."},
     OptionRow{"dual", 0, "FILE", "", "", "Certificate", verify, "The dual that 'topwolf train --dual' wrote; needed."},
     OptionRow{"trace", 0, "FILE", "", "", "Output", train, "Write one JSON line an iteration."},
+    OptionRow{"report", 0, "FILE", "", "", "Output", sweep | cv,
+              "Write a page (HTML) with the errors against C, the certificates and the choice."},
     OptionRow{"report", 0, "FILE", "", "", "Output", train,
               "Write a page (HTML) with the certificate, errors, pictures, and the classes that go wrong."},
     OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict, "Where the predictions go."},
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
-    OptionRow{"json", 0, "", "", "", "Output", train | evaluate | inspect | verify | audit,
+    OptionRow{"json", 0, "", "", "", "Output", training | evaluate | inspect | verify | audit,
               "Print exactly one JSON document on standard output."},
-    OptionRow{"quiet", 'q', "", "", "", "Output", train | audit | demo,
+    OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo,
               "No progress on standard error; warnings are still shown."},
     OptionRow{"help", 'h', "", "", "", "Output", reading | demo, "Print this help."},
 };
@@ -151,7 +201,7 @@ constexpr std::array exit_rows{
     ExitRow{2, "an option's syntax or value, or a conflict between options"},
     ExitRow{3, "bad data, options that do not fit the data, a corrupt model, or a certificate that does not hold"},
     ExitRow{4, "something cannot be read or written"},
-    ExitRow{5, "stopped before the tolerance was reached; train has written the model"},
+    ExitRow{5, "stopped before the tolerance was reached; what was asked for is written"},
     ExitRow{6, "out of memory"},
     ExitRow{130, "ended by SIGINT; training writes the best model so far"},
     ExitRow{141, "the reader of standard output went away"},

@@ -12,10 +12,13 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 LossSpec loss_of(const Arguments& arguments) {
-  LossSpec loss = arguments.has("loss") ? parse_loss(arguments.text("loss")) : LossSpec{};
+  return loss_of(arguments, arguments.text("loss"));
+}
+
+LossSpec loss_of(const Arguments& arguments, const std::string& name) {
+  LossSpec loss = arguments.has("loss") ? parse_loss(name) : LossSpec{};
   if (const auto k = arguments.integer("k", 1, largest)) {
-    if (loss.k)
-      fail(ErrorKind::option, "k is given twice, by --loss {} and by -k; give it once", arguments.text("loss"));
+    if (loss.k) fail(ErrorKind::option, "k is given twice, by --loss {} and by -k; give it once", name);
     loss.k = k;
   }
   loss.rho = arguments.reals("rho");

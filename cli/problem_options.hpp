@@ -8,6 +8,8 @@ namespace topwolf::cli {
 
 // All but the cost matrix, whose size the classes decide. What no number of classes would make right is refused.
 LossSpec loss_of(const Arguments& arguments);
+// The same for one of several losses, by its name.
+LossSpec loss_of(const Arguments& arguments, const std::string& name);
 
 // -c or --lambda, whichever is given, in place of what the options hold.
 void set_regularisation(const Arguments& arguments, TrainOptions& options);

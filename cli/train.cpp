@@ -1,17 +1,14 @@
 // topwolf train: options to TrainOptions, data to Dataset, a model and its certificate to files and standard output.
 // What can be refused early is refused before the data is read.
+#include <fmt/format.h>
+
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "commands.hpp"
 #include "core/clock.hpp"
-#include "core/fail.hpp"
-#include "core/names.hpp"
 #include "core/threads.hpp"
-#include "data/cost_matrix.hpp"
-#include "data_options.hpp"
 #include "held_out.hpp"
 #include "model/dual_file.hpp"
 #include "problem_options.hpp"
@@ -21,82 +18,21 @@
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
+#include "training.hpp"
 
 namespace topwolf::cli {
 namespace {
 
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-
-TrainOptions train_options(const Arguments& arguments) {
-  TrainOptions options;
-  options.loss = loss_of(arguments);
-  set_regularisation(arguments, options);
-  const std::string solver = arguments.choice("solver");
-  for (const auto name :
-       {SolverName::automatic, SolverName::block, SolverName::apg, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
-    if (topwolf::to_string(name) == solver) options.solver = name;
-  const std::string scores = arguments.choice("scores");
-  for (const auto name : {ScoresName::automatic, ScoresName::weights, ScoresName::gram})
-    if (topwolf::to_string(name) == scores) options.scores = name;
-  options.tolerance = arguments.real("tolerance");
-  options.absolute_gap = arguments.real("absolute-gap");
-  options.max_iterations = arguments.integer("max-iterations", 1, largest).value_or(options.max_iterations);
-  options.time_limit_s = arguments.real("time-limit");
-  options.bias = arguments.real("bias").value_or(options.bias);
-  options.threads = threads_of(arguments);
-  options.seed = seed_of(arguments);
-  options.keep_dual = arguments.has("dual");
-  check(options);
-  return options;
-}
-
-NormalizeKind normalize_kind(const Arguments& arguments) {
-  return parse_name<NormalizeKind>(arguments.choice("normalize")).value();
-}
-
 // "" where no model is asked for.
 std::string model_path(const Arguments& arguments) {
   const std::string& data = arguments.required_positional(0);
-  const auto given = arguments.positional(1);
-  if (given && given->empty()) fail(ErrorKind::option, "MODEL is empty; give a file's name, or leave it out");
-  if (given == "-")
-    fail(ErrorKind::option, "a model cannot be written to standard output; MODEL must be a file's name");
-  if (given) return *given;
+  const std::string given = output_argument(arguments, 1, "MODEL");
+  if (!given.empty()) return given;
   return data == "-" ? "" : std::filesystem::path(data).filename().string() + ".topwolf";
-}
-
-bool same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  return !a.empty() && !b.empty() && fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
-}
-
-void check_inputs(const Arguments& arguments) {
-  if (arguments.has("validation-labels") && !arguments.has("validation"))
-    fail(ErrorKind::option, "--validation-labels are the labels of --validation, which is not given");
-  std::int64_t readers = arguments.required_positional(0) == "-" ? 1 : 0;
-  for (const char* key : {"labels", "validation", "validation-labels"}) readers += arguments.text(key) == "-" ? 1 : 0;
-  if (readers > 1) fail(ErrorKind::option, "standard input can be read only once, but {} inputs are -", readers);
-}
-
-void check_outputs(const Arguments& arguments, const std::string& model) {
-  const std::vector<std::string> inputs{arguments.required_positional(0), arguments.text("labels"),
-                                        arguments.text("cost-matrix"), arguments.text("validation"),
-                                        arguments.text("validation-labels")};
-  const std::vector<std::string> outputs{model, arguments.text("dual"), arguments.text("trace"),
-                                         arguments.text("report")};
-  for (std::size_t a = 0; a < outputs.size(); ++a) {
-    if (!outputs[a].empty()) check_output(outputs[a], inputs);
-    for (std::size_t b = 0; b < a; ++b) {
-      if (same_file(outputs[a], outputs[b]))
-        fail(ErrorKind::option, "MODEL, --dual, --trace and --report must be different files");
-    }
-  }
 }
 
 struct Run {
   TrainOptions options;
-  NormalizeKind normalize = NormalizeKind::none;
-  Normalization normalization;
   double load_seconds = 0.0;
   double train_seconds = 0.0;
   TrainResult result;
@@ -108,13 +44,8 @@ struct Run {
 
 Dataset load(const Arguments& arguments, Run& run) {
   Stopwatch clock;
-  RawDataset raw = load_raw(load_options(arguments, arguments.required_positional(0)));
-  run.normalization = fit_normalization(run.normalize, raw.X);
-  apply_normalization(run.normalization, raw.X);
-  Dataset data = make_dataset(std::move(raw));
-  data.normalization = run.normalization;
-  if (arguments.has("cost-matrix"))
-    run.options.loss.cost_matrix = load_cost_matrix(arguments.text("cost-matrix"), data.classes.size());
+  Dataset data = load_training(arguments);
+  run.options.loss.cost_matrix = cost_matrix_of(arguments, data);
   resolve_loss(run.options.loss, data.classes.size());
   if (arguments.has("validation")) run.held_out.emplace(arguments, data, run.warnings);
   run.load_seconds = clock.seconds();
@@ -168,9 +99,7 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["iterations"] = model.iterations;
   document["load_seconds"] = run.load_seconds;
   document["train_seconds"] = run.train_seconds;
-  document["n"] = data.X.rows();
-  document["d"] = data.X.cols();
-  document["m"] = data.classes.size();
+  add_data(document, data);
   add_loss(document, model.loss);
   document["lambda"] = model.lambda;
   document["C"] = run.result.C;
@@ -178,8 +107,6 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["choice"] = run.result.choice;
   document["row_visits"] = run.result.row_visits;
   document["bias"] = model.bias;
-  document["normalize"] = name_of(run.normalization.kind);
-  document["precision"] = name_of(data.X.precision());
   document["threads"] = resolve_threads(run.options.threads);
   document["seed"] = run.options.seed;
   if (run.held_out_errors) {
@@ -216,11 +143,14 @@ std::string to_text(const Run& run, const Dataset& data, const std::string& path
 
 int run_train(const Arguments& arguments) {
   Run run;
-  run.options = train_options(arguments);
-  run.normalize = normalize_kind(arguments);
+  run.options = training_options(arguments);
+  run.options.loss = loss_of(arguments);
+  set_regularisation(arguments, run.options);
+  run.options.keep_dual = arguments.has("dual");
+  check(run.options);
   const std::string path = model_path(arguments);
   check_inputs(arguments);
-  check_outputs(arguments, path);
+  check_outputs(arguments, {path});
   const Dataset data = load(arguments, run);
   std::optional<Trace> trace;
   if (arguments.has("trace")) trace.emplace(arguments.text("trace"));

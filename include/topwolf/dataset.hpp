@@ -42,6 +42,7 @@ struct RawDataset {
   FeatureStore X;                       // (n x d)
   std::vector<std::int32_t> label;      // n indices into spelling; -1: the row has no label
   std::vector<std::string> spelling;    // each distinct label as written, in order of first appearance
+  std::vector<double> weights;          // n example weights, with LoadOptions::label_weights; else empty
   std::optional<LabelType> label_type;  // set where the file declares it (npy); else found from the spellings
   int index_base = 1;                   // of LIBSVM text: 0 or 1
   std::string source;                   // the file's name, for messages
@@ -55,6 +56,7 @@ struct LoadOptions {
   std::optional<int> index_base;     // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
   std::optional<std::int64_t> cols;  // the model's d, when predicting: sparse indices beyond it are dropped
   bool keep_beyond_cols = false;     // auditing: they are kept, and the rows are wider than the model
+  bool label_weights = false;        // a label is written label:weight, or label alone for a weight of 1
   bool labels_optional = false;      // predicting: rows without a label are welcome
   Precision precision = Precision::float32;
   int threads = 0;  // 0: all cores
@@ -79,6 +81,17 @@ Dataset make_dataset(RawDataset raw);
 // load_raw and make_dataset.
 Dataset load_dataset(const LoadOptions& options);
 Dataset load_dataset(const std::string& path);
+
+// ---- Example weights: at least 0, finite; 0 leaves the row out
+
+// n numbers, .npy or one a line.
+std::vector<double> load_weights(const std::string& path, std::int64_t n);
+// One weight a class: lines of a label and a weight; a class that is not named weighs 1.
+std::vector<double> load_class_weights(const std::string& path, const ClassList& classes);
+// N / (m N_j), where N_j is what the rows of class j weigh: every class weighs the same.
+std::vector<double> balanced_class_weights(const Dataset& data);
+// Multiplies the weight of every row with that of its class.
+void weigh_classes(Dataset& data, const std::vector<double>& class_weights);
 
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
 void apply_normalization(const Normalization& normalization, FeatureStore& X);

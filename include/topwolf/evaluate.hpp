@@ -9,7 +9,13 @@
 namespace topwolf {
 
 // The share of rows whose true class (y, -1 = not a class of the model) is not among the k best, for each k in ks.
+// With example weights, the share of their weight.
 std::vector<double> top_k_errors(const Model& model, const Features& X, const std::vector<std::int32_t>& y,
-                                 const std::vector<std::int64_t>& ks, int threads = 0);
+                                 const std::vector<std::int64_t>& ks, int threads = 0,
+                                 const std::vector<double>& weights = {});
+
+// The mean of cost(y, best class), with the model's cost matrix; 1 for every error where it has none.
+double mean_cost(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads = 0,
+                 const std::vector<double>& weights = {});
 
 }  // namespace topwolf

@@ -26,6 +26,9 @@ struct LossSpec {
 // "usunier", "usunier:20", "weighted_top_k", ... Throws Error{option}.
 LossSpec parse_loss(std::string_view text);
 
+// The same as text, with its smoothing: "usunier:20", "weighted-top-k (2, 1), smoothing 0.5".
+std::string to_string(const LossSpec& spec);
+
 enum class Family { usunier, top_k };
 
 // The loss as the solvers use it.

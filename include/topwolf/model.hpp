@@ -34,6 +34,7 @@ struct Model {
   std::string command;
   std::string version;    // of topwolf
   std::string data_hash;  // fingerprint of the training rows and labels
+  std::string search;     // how C and the loss were chosen, as JSON; "" where they were given
 
   std::int64_t m() const { return classes.size(); }
   std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }

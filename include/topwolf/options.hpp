@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "topwolf/loss.hpp"
@@ -19,6 +20,14 @@ enum class ScoresName { automatic, weights, gram };
 
 std::string_view to_string(ScoresName name);  // "auto", "weights", "gram"
 
+// Long jobs: their state goes to a file from time to time, and before they end without having converged. A job that is
+// resumed ends with the same bits as one that was never stopped.
+struct Checkpoints {
+  std::string path;  // "": none, or where resuming from it goes on
+  double every_s = 600.0;
+  std::string resume;  // a checkpoint of the same job to go on from; "": from the start
+};
+
 struct TrainOptions {
   LossSpec loss;
   double C = 1.0;                // lambda = 1 / (C N)
@@ -34,6 +43,7 @@ struct TrainOptions {
   std::uint64_t seed = 0;
   bool keep_dual = false;  // return the dual A as well
   SparseRows start;        // a dual to begin with (n x m), from a run on the same rows; without rows: none
+  Checkpoints checkpoints;
 };
 
 inline constexpr double default_tolerance = 1e-3;

@@ -10,5 +10,6 @@
 #include "topwolf/model.hpp"
 #include "topwolf/options.hpp"
 #include "topwolf/result.hpp"
+#include "topwolf/select.hpp"
 #include "topwolf/train.hpp"
 #include "topwolf/version.hpp"

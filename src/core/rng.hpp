@@ -58,6 +58,16 @@ class Rng {
     return radius * std::cos(angle);
   }
 
+  template <class State>
+  void exchange(State& state) {
+    std::vector<std::int64_t> words;
+    for (const std::uint64_t word : state_) words.push_back(static_cast<std::int64_t>(word));
+    state("rng", words);
+    for (std::size_t a = 0; a < 4; ++a) state_[a] = static_cast<std::uint64_t>(words.at(a));
+    state("rng_spare", spare_);
+    state("rng_has_spare", has_spare_);
+  }
+
   template <class T>
   void shuffle(std::vector<T>& items) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);

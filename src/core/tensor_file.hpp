@@ -62,6 +62,9 @@ class TensorFile {
   const std::string& dtype(std::string_view name) const { return entry(name).dtype; }
   const std::vector<std::int64_t>& shape(std::string_view name) const { return entry(name).shape; }
 
+  // The bytes of a tensor of any type, valid while this object lives.
+  std::span<const char> bytes(std::string_view name) const { return bytes_of(name, entry(name).dtype); }
+
   // The elements, valid while this object lives. Error{data} if there is no such tensor or its type is another.
   template <class T>
   std::span<const T> get(std::string_view name) const {

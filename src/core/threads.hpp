@@ -15,6 +15,12 @@ namespace topwolf {
 // 0: every core the process may use (OMP_NUM_THREADS respected).
 int resolve_threads(int requested);
 
+// One thread for what takes less time than waking others; work in multiplications or so.
+inline int threads_worth(double work, int threads) {
+  constexpr double small = 2e5;
+  return work < small ? 1 : threads;
+}
+
 // Calls body(i) for i in [0, count) on `threads` threads; the order is free, so body must not depend on it. The first
 // exception is thrown again after the loop.
 template <class Body>

@@ -146,6 +146,7 @@ Dataset make_dataset(RawDataset raw) {
     fail(ErrorKind::data, "{}: a label is not UTF-8, as class names must be", raw.source);
   }
   data.y = map_labels(raw, data.classes);
+  data.weights = std::move(raw.weights);
   data.index_base = raw.index_base;
   data.X = Features(std::move(raw.X));
   return data;

@@ -22,6 +22,7 @@ struct LineRules {
   std::string name;               // of the file
   std::optional<int> index_base;  // none: counted from 1, an index 0 is noted
   bool labels_optional = false;
+  bool label_weights = false;  // a label may be "label:weight", which is kept as it is
 };
 
 inline bool is_blank(char c) {
@@ -130,7 +131,7 @@ class LineParser {
   std::string_view parse_label(const char*& at) {
     const std::string_view token = token_at(at);
     check_nul(token);
-    const std::size_t special = token.find_first_of(":,#");
+    const std::size_t special = token.find_first_of(rules_.label_weights ? ",#" : ":,#");
     if (special != std::string_view::npos) {
       const char* const place = token.data() + special;
       if (*place == ',')

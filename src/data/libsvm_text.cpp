@@ -149,7 +149,8 @@ RawDataset parse(const TextSource& text, const LoadOptions& options, const std::
   X.column.resize(static_cast<std::size_t>(colons));
   X.values.resize(static_cast<std::size_t>(colons));
 
-  const LineRules rules{name, options.index_base, options.labels_optional || !options.labels_path.empty()};
+  const LineRules rules{name, options.index_base, options.labels_optional || !options.labels_path.empty(),
+                        options.label_weights && options.labels_path.empty()};
   parallel_first_error(static_cast<std::int64_t>(chunks.size()), threads, [&](std::int64_t c) {
     parse_chunk(text, chunks[static_cast<std::size_t>(c)], X, raw.label, rules);
   });

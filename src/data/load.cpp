@@ -11,6 +11,7 @@
 #include "data/features.hpp"
 #include "data/first_bytes.hpp"
 #include "data/label_file.hpp"
+#include "data/label_weights.hpp"
 #include "data/libsvm_text.hpp"
 #include "data/npy.hpp"
 #include "data/npz.hpp"
@@ -113,6 +114,7 @@ RawDataset load(const LoadOptions& options, LoadReport& report) {
   if (options.cols) report.dropped_values = fit_columns(raw.X, columns_for(options, raw.X), raw.source);
   make_dense_if_full(raw.X);
   if (!options.labels_path.empty()) replace_labels(raw, options.labels_path);
+  if (options.label_weights) split_label_weights(raw);
   check_labels(raw, options);
   return raw;
 }

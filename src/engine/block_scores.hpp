@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -45,6 +46,8 @@ class BlockScores {
 
   // W = W(A) (m x D), computed elsewhere in double.
   virtual void reset(const std::vector<double>& W) = 0;
+  // W becomes factor times itself.
+  virtual void scale(double factor) = 0;
 
   // After how many epochs a step on the face pays, which takes tens of the products below.
   virtual std::int64_t epochs_per_ascent() const { return 5; }
@@ -57,9 +60,19 @@ class BlockScores {
   virtual double product(const std::vector<double>& P, std::vector<double>* S) = 0;
   // The dual has changed by gamma times the P of the last product.
   virtual void add_product(double gamma) = 0;
+
+  // The working scores.
+  virtual void exchange(State& state) = 0;
 };
 
+// G = X X^T (n x n), constant feature included, in the precision of the features. Depends on the rows alone, so that
+// many problems can share it.
+struct Gram {
+  std::variant<std::vector<float>, std::vector<double>> values;
+};
+std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads);
+
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, int threads);
-std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, int threads);
+std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads);
 
 }  // namespace topwolf

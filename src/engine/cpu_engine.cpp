@@ -239,7 +239,7 @@ class CpuEngine final : public Engine {
     sums.distance2 += omega * squared_norm(mine.step);
   }
 
-  const Problem problem_;
+  const Problem& problem_;
   const int threads_;
   const std::int64_t panel_, panels_;
   Scorer<T> scorer_;

@@ -5,12 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "core/state.hpp"
 #include "engine/problem.hpp"
 
 namespace topwolf {
 
 // The dual A (n x m) or the vertices U, one sparse row per example.
 using DualRows = std::vector<SparseRow>;
+
+void exchange(State& state, std::string_view name, DualRows& A);
 
 // What a pass moves towards (docs/maths.md, F1 and F4).
 enum class Direction {
@@ -69,6 +72,7 @@ class Engine {
   virtual void round_weights(std::vector<double>& W) const = 0;
 };
 
+// The problem must outlive the engine; its lambda, loss and margins may change meanwhile.
 std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, int threads);
 
 }  // namespace topwolf

@@ -61,7 +61,7 @@ class DenseProduct final : public FaceProduct<T> {
     W_.assign(static_cast<std::size_t>(m * D), T{0});
     const std::int64_t strips = std::max<std::int64_t>(1, (d + strip - 1) / strip);
     const std::int64_t parts = std::min<std::int64_t>(m, strips >= 4 * threads_ ? 1 : 4 * threads_);
-    parallel_for(strips * parts, threads_, [&](std::int64_t task) {
+    parallel_for(strips * parts, threads_worth(products(), threads_), [&](std::int64_t task) {
       const std::int64_t from = task / parts * strip, to = std::min(d, from + strip), part = task % parts;
       for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
         for (std::int64_t j = m * part / parts; j < m * (part + 1) / parts; ++j) add(chunk, j, from, to);
@@ -74,7 +74,7 @@ class DenseProduct final : public FaceProduct<T> {
   void score(const std::vector<T>& W, std::vector<double>& S) const override {
     const std::int64_t D = problem_.D(), d = problem_.d;
     S.resize(entries_.size());
-    entries_.for_rows(threads_, [&](std::int64_t i) {
+    entries_.for_rows(threads_worth(products(), threads_), [&](std::int64_t i) {
       const std::int64_t first = entries_.begin(i), count = entries_.end(i) - first;
       double* s = S.data() + first;
       dots(X_.data + i * X_.stride, d, W.data(), D, entries_.column(first), count, s);
@@ -88,6 +88,7 @@ class DenseProduct final : public FaceProduct<T> {
  private:
   static constexpr std::int64_t strip = 128, chunk_rows = 1024;
 
+  double products() const { return static_cast<double>(entries_.size()) * static_cast<double>(problem_.d); }
   std::int64_t chunks() const { return (problem_.n + chunk_rows - 1) / chunk_rows; }
 
   void add(std::int64_t chunk, std::int64_t j, std::int64_t from, std::int64_t to) {
@@ -138,7 +139,7 @@ class SparseProduct final : public FaceProduct<T> {
   void weigh(const std::vector<double>& P) override {
     V_.resize(static_cast<std::size_t>(problem_.D() * pitch_));
     const auto parts = static_cast<std::int64_t>(bounds_.size()) - 1;
-    parallel_for(parts, threads_, [&](std::int64_t part) {
+    parallel_for(parts, threads_worth(products(), threads_), [&](std::int64_t part) {
       const std::int64_t from = bounds_[static_cast<std::size_t>(part)],
                          to = bounds_[static_cast<std::size_t>(part) + 1];
       std::fill(V_.begin() + from * pitch_, V_.begin() + to * pitch_, T{0});
@@ -156,7 +157,7 @@ class SparseProduct final : public FaceProduct<T> {
     const std::int64_t m = problem_.m;
     S.resize(entries_.size());
     std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads_));
-    entries_.for_rows(threads_, [&](std::int64_t i) {
+    entries_.for_rows(threads_worth(products(), threads_), [&](std::int64_t i) {
       if (16 * (entries_.end(i) - entries_.begin(i)) < m) {  // few among many: gathered
         score_few(i, V, S);
         return;
@@ -177,6 +178,12 @@ class SparseProduct final : public FaceProduct<T> {
   }
 
  private:
+  double products() const {
+    const double row =
+        static_cast<double>(X_.row_begin[X_.rows]) / static_cast<double>(std::max<std::int64_t>(1, X_.rows));
+    return static_cast<double>(entries_.size()) * row;
+  }
+
   void score_few(std::int64_t i, const std::vector<T>& V, std::vector<double>& S) const {
     for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
       const T* v = V.data() + *entries_.column(e);

@@ -61,11 +61,13 @@ void fill_gram(const CsrView<T>& X, double bias, int threads, std::vector<T>& G)
 template <class T>
 class GramScores final : public BlockScores {
  public:
-  template <class View>
-  GramScores(const Problem& problem, const View& X, int threads)
-      : problem_(problem), threads_(threads), n_(problem.n), G_(static_cast<std::size_t>(problem.n * problem.n)) {
-    fill_gram(X, problem.bias, threads, G_);
-    S_.assign(static_cast<std::size_t>(problem.m * n_), T{0});
+  GramScores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads)
+      : problem_(problem),
+        threads_(threads),
+        n_(problem.n),
+        gram_(std::move(gram)),
+        G_(std::get<std::vector<T>>(gram_->values)),
+        S_(static_cast<std::size_t>(problem.m * n_), T{0}) {
     accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_.data(), n_, n_, n_}, problem.m, 0.0);
   }
 
@@ -109,6 +111,12 @@ class GramScores final : public BlockScores {
     });
   }
 
+  void scale(double factor) override {
+    for (T& s : S_) s *= static_cast<T>(factor);
+  }
+
+  void exchange(State& state) override { state("scores", S_); }
+
   void set_entries(const EntryList& entries) override {
     list_ = &entries;
     by_class_.sort(entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; });
@@ -130,7 +138,7 @@ class GramScores final : public BlockScores {
     last_ = P;
     std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
     if (S) S->resize(P.size());
-    parallel_for(problem_.m, threads_, [&](std::int64_t j) {
+    parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
       const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
       std::vector<T> p;
       for_class(j, [&](std::size_t at) { p.push_back(static_cast<T>(weighted(at))); });
@@ -173,12 +181,13 @@ class GramScores final : public BlockScores {
       const std::int64_t rows = by_class_.count(j);
       packed_begin_[at + 1] = packed_begin_[at] + rows * rows;
     }
+    products_ = static_cast<double>(packed_begin_.back());
     if (packed_begin_.back() > n_ * n_) packed_begin_.assign(packed_begin_.size(), 0);
     packed_.resize(static_cast<std::size_t>(packed_begin_.back()));
     every_.resize(static_cast<std::size_t>(n_));
     std::iota(every_.begin(), every_.end(), 0);
     if (packed_.empty()) return;
-    parallel_for(problem_.m, threads_, [&](std::int64_t j) {
+    parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
       T* to = packed_.data() + packed_begin_[static_cast<std::size_t>(j)];
       for_class(j, [&](std::size_t a) {
         const T* g = G_.data() + by_class_.row[a] * n_;
@@ -212,28 +221,43 @@ class GramScores final : public BlockScores {
   const Problem& problem_;
   const int threads_;
   const std::int64_t n_;
-  std::vector<T> G_;  // (n x n)
-  std::vector<T> S_;  // (m x n), class-major
+  const std::shared_ptr<const Gram> gram_;
+  const std::vector<T>& G_;  // (n x n)
+  std::vector<T> S_;         // (m x n), class-major
   std::unique_ptr<Accumulator<T>> accumulator_;
   std::vector<std::vector<RowEntry>> entries_;
   const EntryList* list_ = nullptr;
   EntryGroups by_class_;
   std::vector<T> packed_;  // (rows x rows) of class j at packed_begin_[j]
   std::vector<std::int64_t> packed_begin_;
+  double products_ = 0.0;            // how many multiplications class_product takes for all classes
   std::vector<std::int32_t> every_;  // 0, 1, 2, ...
   std::vector<double> last_;         // P of the last product
 };
 
 }  // namespace
 
-std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, int threads) {
-  return std::visit(
-      [&]<class View>(const View& X) -> std::unique_ptr<BlockScores> {
-        using T = std::conditional_t<std::is_same_v<View, DenseView<float>> || std::is_same_v<View, CsrView<float>>,
-                                     float, double>;
-        return std::make_unique<GramScores<T>>(problem, X, threads);
-      },
-      problem.X);
+std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads) {
+  const auto filled = [&]<class T>(const auto& X, T) {
+    std::vector<T> G(static_cast<std::size_t>(problem.n * problem.n));
+    fill_gram(X, problem.bias, threads, G);
+    return std::make_shared<const Gram>(Gram{std::move(G)});
+  };
+  struct Make {
+    const decltype(filled)& fill;
+    std::shared_ptr<const Gram> operator()(const DenseView<float>& X) const { return fill(X, 0.0f); }
+    std::shared_ptr<const Gram> operator()(const DenseView<double>& X) const { return fill(X, 0.0); }
+    std::shared_ptr<const Gram> operator()(const CsrView<float>& X) const { return fill(X, 0.0f); }
+    std::shared_ptr<const Gram> operator()(const CsrView<double>& X) const { return fill(X, 0.0); }
+  };
+  return std::visit(Make{filled}, problem.X);
+}
+
+std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads) {
+  if (std::holds_alternative<std::vector<float>>(gram->values)) {
+    return std::make_unique<GramScores<float>>(problem, std::move(gram), threads);
+  }
+  return std::make_unique<GramScores<double>>(problem, std::move(gram), threads);
 }
 
 }  // namespace topwolf

@@ -28,24 +28,34 @@ class Weights : public BlockScores {
     face_->weigh(P);
     const auto& W = face_->weights();
     if (S) face_->score(W, *S);
-    const double norm2 = parallel_sum(size(), threads_, numbers_per_task, [&](std::int64_t from, std::int64_t to) {
-      double sum = 0.0;
-      for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
-        sum += static_cast<double>(W[at]) * static_cast<double>(W[at]);
-      }
-      return sum;
-    });
+    const double norm2 =
+        parallel_sum(size(), threads_worth(static_cast<double>(size()), threads_), numbers_per_task,
+                     [&](std::int64_t from, std::int64_t to) {
+                       double sum = 0.0;
+                       for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
+                         sum += static_cast<double>(W[at]) * static_cast<double>(W[at]);
+                       }
+                       return sum;
+                     });
     return problem_.lambda * problem_.N * norm2;
   }
 
+  void scale(double factor) override {
+    for (T& w : weights_) w *= static_cast<T>(factor);
+  }
+
+  void exchange(State& state) override { state("scores", weights_); }
+
   void add_product(double gamma) override {
     const auto& W = face_->weights();
-    parallel_for((size() + numbers_per_task - 1) / numbers_per_task, threads_, [&](std::int64_t task) {
-      const std::int64_t end = std::min(size(), (task + 1) * numbers_per_task);
-      for (auto at = static_cast<std::size_t>(task * numbers_per_task); at < static_cast<std::size_t>(end); ++at) {
-        weights_[at] += static_cast<T>(gamma) * W[at];
-      }
-    });
+    parallel_for((size() + numbers_per_task - 1) / numbers_per_task,
+                 threads_worth(static_cast<double>(size()), threads_), [&](std::int64_t task) {
+                   const std::int64_t end = std::min(size(), (task + 1) * numbers_per_task);
+                   for (auto at = static_cast<std::size_t>(task * numbers_per_task); at < static_cast<std::size_t>(end);
+                        ++at) {
+                     weights_[at] += static_cast<T>(gamma) * W[at];
+                   }
+                 });
   }
 
  protected:

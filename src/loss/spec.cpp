@@ -83,6 +83,14 @@ void check_cost_matrix(const std::vector<double>& cost, std::int64_t m) {
 
 }  // namespace
 
+std::string to_string(const LossSpec& spec) {
+  std::string text(to_string(spec.name));
+  if (spec.k) text += fmt::format(":{}", *spec.k);
+  if (!spec.rho.empty()) text += fmt::format(" ({})", fmt::join(spec.rho, ", "));
+  if (spec.smoothing > 0.0) text += fmt::format(", smoothing {}", spec.smoothing);
+  return text;
+}
+
 std::string_view to_string(LossName name) {
   return names[static_cast<std::size_t>(name)];
 }

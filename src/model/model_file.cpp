@@ -51,6 +51,7 @@ json make_metadata(const Model& model) {
   };
   if (model.loss.k) metadata["loss"]["k"] = *model.loss.k;
   if (!model.label_column.empty()) metadata["label_column"] = model.label_column;
+  if (!model.search.empty()) metadata["search"] = json::parse(model.search);
   if (model.certified) {
     metadata["status"] = to_string(model.status);
     metadata["primal"] = model.certificate.primal;
@@ -120,6 +121,8 @@ Model read_fields(const Fields& fields) {
   model.command = fields.text("command");
   model.version = fields.text("version");
   model.data_hash = fields.text("data_hash");
+  const auto is_object = [](const json& value) { return value.is_object(); };
+  if (fields.has("search")) model.search = fields.at("search", is_object, "an object").dump();
   model.certified = fields.has("status");
   if (model.certified) {
     model.status = fields.name<Status>("status");

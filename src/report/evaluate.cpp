@@ -5,26 +5,58 @@
 #include "core/fail.hpp"
 
 namespace topwolf {
+namespace {
+
+void check_rows(const Features& X, const std::vector<std::int32_t>& y, const std::vector<double>& weights) {
+  const auto n = static_cast<std::size_t>(X.rows());
+  if (y.size() != n) fail(ErrorKind::data, "there are {} labels for {} rows", y.size(), n);
+  if (!weights.empty() && weights.size() != n) {
+    fail(ErrorKind::data, "there are {} weights for {} rows", weights.size(), n);
+  }
+}
+
+// The mean of value(i) over the rows.
+template <class Value>
+double weighted_mean(std::size_t n, const std::vector<double>& weights, const Value& value) {
+  double sum = 0.0, total = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double omega = weights.empty() ? 1.0 : weights[i];
+    sum += omega * value(i);
+    total += omega;
+  }
+  return total > 0.0 ? sum / total : 0.0;
+}
+
+}  // namespace
 
 std::vector<double> top_k_errors(const Model& model, const Features& X, const std::vector<std::int32_t>& y,
-                                 const std::vector<std::int64_t>& ks, int threads) {
-  const std::int64_t n = X.rows();
-  if (static_cast<std::int64_t>(y.size()) != n) fail(ErrorKind::data, "there are {} labels for {} rows", y.size(), n);
-  if (n == 0 || ks.empty()) return std::vector<double>(ks.size(), 0.0);
+                                 const std::vector<std::int64_t>& ks, int threads, const std::vector<double>& weights) {
+  check_rows(X, y, weights);
+  if (y.empty() || ks.empty()) return std::vector<double>(ks.size(), 0.0);
   const std::int64_t widest = std::min(model.m(), *std::max_element(ks.begin(), ks.end()));
   const TopK top = predict_top_k(model, X, widest, threads);
-
-  std::vector<std::int64_t> right(ks.size(), 0);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto* best = top.classes.data() + i * widest;
-    const std::int64_t rank = std::find(best, best + widest, y[static_cast<std::size_t>(i)]) - best;  // widest: absent
-    for (std::size_t a = 0; a < ks.size(); ++a) {
-      if (rank < std::min(ks[a], widest)) ++right[a];
-    }
+  std::vector<std::int64_t> rank(y.size());  // widest: absent
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const auto* best = top.classes.data() + static_cast<std::int64_t>(i) * widest;
+    rank[i] = std::find(best, best + widest, y[i]) - best;
   }
   std::vector<double> errors;
-  for (std::int64_t count : right) errors.push_back(static_cast<double>(n - count) / static_cast<double>(n));
+  for (const std::int64_t k : ks) {
+    errors.push_back(
+        weighted_mean(y.size(), weights, [&](std::size_t i) { return rank[i] < std::min(k, widest) ? 0.0 : 1.0; }));
+  }
   return errors;
+}
+
+double mean_cost(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads,
+                 const std::vector<double>& weights) {
+  check_rows(X, y, weights);
+  const TopK top = predict_top_k(model, X, 1, threads);
+  const std::vector<double>& cost = model.loss.cost_matrix;
+  return weighted_mean(y.size(), weights, [&](std::size_t i) {
+    if (cost.empty() || y[i] < 0) return top.classes[i] == y[i] ? 0.0 : 1.0;
+    return cost[static_cast<std::size_t>(y[i] * model.m() + top.classes[i])];
+  });
 }
 
 }  // namespace topwolf

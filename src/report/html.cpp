@@ -1,7 +1,5 @@
 #include "report/html.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "core/fail.hpp"
 #include "core/names.hpp"
 #include "engine/row_lengths.hpp"
+#include "report/page.hpp"
 #include "report/svg.hpp"
 #include "topwolf/version.hpp"
 
@@ -19,27 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t longest_list = 20;
-
-constexpr const char* style = R"(
-body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 1180px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.6em; margin-bottom: 0.2em; } h2 { font-size: 1.15em; margin-top: 1.8em; }
-.claim { font-size: 1.15em; border-left: 4px solid #0057b7; padding: 0.4em 0.8em; background: #f3f7fc; }
-.claim.short { border-color: #d1600a; background: #fdf5ee; }
-table { border-collapse: collapse; margin: 0.6em 0; } th, td { padding: 0.2em 0.8em 0.2em 0; text-align: left; vertical-align: top; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; } tr { border-bottom: 1px solid #e4e4e4; }
-code { font: 0.92em ui-monospace, monospace; overflow-wrap: anywhere; } .note { color: #555; font-size: 0.92em; }
-.row { display: flex; flex-wrap: wrap; gap: 1.5em; } .plot { max-width: 100%; height: auto; }
-.plot .grid { stroke: #ddd; } .plot .tick { font: 12px sans-serif; fill: #333; } .plot .title { font: bold 14px sans-serif; fill: #1a1a1a; }
-@media print { body { margin: 0; font-size: 11px; } .plot, tr { break-inside: avoid; } }
-)";
-
-std::string row(std::string_view name, std::string_view value) {
-  return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escape_markup(name), escape_markup(value));
-}
-
-std::string code_row(std::string_view name, std::string_view value) {
-  return fmt::format("<tr><th>{}</th><td><code>{}</code></td></tr>\n", escape_markup(name), escape_markup(value));
-}
 
 struct Spread {
   double least, median, most;
@@ -66,12 +44,6 @@ std::vector<double> row_lengths(const Features& X) {
   return lengths;
 }
 
-double peak_megabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024.0 / 1e6;
-}
-
 std::string claim(const RunReport& report) {
   const Model& model = report.result.model;
   return fmt::format(
@@ -85,31 +57,32 @@ std::string run_table(const RunReport& report) {
   const Model& model = report.result.model;
   std::string out = "<h2>The run</h2>\n<table>\n";
   out += code_row("command", model.command);
-  out += row("topwolf", TOPWOLF_VERSION);
-  out += row("loss", report.loss);
-  out += row("C", fmt::format("{:g} (lambda = {:.6g})", report.result.C, model.lambda));
-  out += row("seed", fmt::format("{}", report.seed));
+  out += table_row("topwolf", TOPWOLF_VERSION);
+  out += table_row("loss", report.loss);
+  out += table_row("C", fmt::format("{:g} (lambda = {:.6g})", report.result.C, model.lambda));
+  out += table_row("seed", fmt::format("{}", report.seed));
   out += code_row("fingerprint of the data", model.data_hash);
   std::string times;
   for (const auto& [name, seconds] : report.seconds) times += fmt::format("{} {:.2f} s, ", name, seconds);
-  out += row("time", times + fmt::format("{} passes, {} row visits", model.iterations, report.result.row_visits));
-  out += row("peak memory", fmt::format("{:.0f} MB", peak_megabytes()));
+  out += table_row("time", times + fmt::format("{} passes, {} row visits", model.iterations, report.result.row_visits));
+  out += table_row("peak memory", fmt::format("{:.0f} MB", peak_megabytes()));
   return out + "</table>\n";
 }
 
 std::string data_table(const RunReport& report) {
   const Features& X = report.data.X;
   std::string out = "<h2>The data</h2>\n<table>\n";
-  out += row("rows", fmt::format("{}", X.rows()));
-  out += row("features", fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", name_of(X.precision())));
-  out += row("classes", fmt::format("{}", report.data.classes.size()));
-  out += row("rows of a class", describe(spread_of(rows_of_classes(report.training))));
-  out += row("lengths of the rows", describe(spread_of(row_lengths(X))));
+  out += table_row("rows", fmt::format("{}", X.rows()));
+  out += table_row("features",
+                   fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", name_of(X.precision())));
+  out += table_row("classes", fmt::format("{}", report.data.classes.size()));
+  out += table_row("rows of a class", describe(spread_of(rows_of_classes(report.training))));
+  out += table_row("lengths of the rows", describe(spread_of(row_lengths(X))));
   if (report.data.normalization.kind != NormalizeKind::none) {
-    out += row("normalised", name_of(report.data.normalization.kind));
+    out += table_row("normalised", name_of(report.data.normalization.kind));
   }
   if (report.held_out) {
-    out += row("held out", fmt::format("{}, {} rows", report.held_out->source, report.held_out->assessment.rows));
+    out += table_row("held out", fmt::format("{}, {} rows", report.held_out->source, report.held_out->assessment.rows));
   }
   return out + "</table>\n";
 }
@@ -216,7 +189,7 @@ Json to_json(const Assessment& assessment) {
 }
 
 // The figures behind the page, for programs.
-std::string embedded_json(const RunReport& report) {
+Json figures_of(const RunReport& report) {
   const Model& model = report.result.model;
   Json document = {{"version", TOPWOLF_VERSION},
                    {"command", model.command},
@@ -237,10 +210,7 @@ std::string embedded_json(const RunReport& report) {
   for (const IterationRecord& r : report.trace)
     trace.push_back({r.iteration, r.seconds, r.primal, r.dual, r.relative_gap});
   document["trace"] = trace;
-  std::string text = document.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // A browser looks for markup inside texts as well.
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) text.replace(at, 1, "\\u003c");
-  return text;
+  return document;
 }
 
 }  // namespace
@@ -248,17 +218,13 @@ std::string embedded_json(const RunReport& report) {
 std::string html_report(const RunReport& report) {
   const Assessment& judged = report.held_out ? report.held_out->assessment : report.training;
   const auto& names = report.data.classes.names;
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>topwolf report</title>\n";
-  out += fmt::format(
-      "<link rel=\"icon\" href=\"data:,\">\n<style>{}</style>\n</head>\n<body>\n<h1>topwolf report</h1>\n", style);
+  std::string out;
   out += claim(report) + errors_table(report) + plots(report);
   out += fmt::format("<p class=\"note\">Classes and confusions below: {} rows.</p>\n",
                      report.held_out ? "held-out" : "training");
   out += "<div class=\"row\">\n" + worst_classes(judged, names) + confused_pairs(judged, names) + "</div>\n";
   out += run_table(report) + data_table(report);
-  out += "<script type=\"application/json\" id=\"topwolf\">" + embedded_json(report) + "</script>\n</body>\n</html>\n";
-  return out;
+  return page("topwolf report", out, figures_of(report));
 }
 
 }  // namespace topwolf

@@ -110,11 +110,13 @@ std::string Plot::svg() const {
   std::vector<Points> kept;
   for (const Series& series : series_) {
     Points& points = kept.emplace_back();
-    for (const auto& [x, y] : series.points) {
+    for (std::size_t p = 0; p < series.points.size(); ++p) {
+      const auto [x, y] = series.points[p];
       if (!shown(x, x_) || !shown(y, y_)) continue;
       points.emplace_back(x, y);
-      low = {std::min(low[0], x), std::min(low[1], y)};
-      high = {std::max(high[0], x), std::max(high[1], y)};
+      const double reach = series.reach.empty() ? 0.0 : series.reach[p];
+      low = {std::min(low[0], x), std::min(low[1], y - reach)};
+      high = {std::max(high[0], x), std::max(high[1], y + reach)};
     }
   }
   if (!(low[0] <= high[0])) low = {1.0, 1.0}, high = {1.0, 1.0};
@@ -148,6 +150,12 @@ std::string Plot::svg() const {
                          s % 2 == 1 ? " stroke-dasharray=\"6 3\"" : "");
       for (const auto& [px, py] : kept[s]) out += fmt::format("{:.1f},{:.1f} ", x.place(px), y.place(py));
       out += "\"/>\n";
+    }
+    for (std::size_t p = 0; p < series_[s].reach.size(); ++p) {
+      const auto [px, py] = series_[s].points[p];
+      out += fmt::format(
+          "<line class=\"bar\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\"/>",
+          x.place(px), y.place(py - series_[s].reach[p]), y.place(py + series_[s].reach[p]), colour);
     }
     // A line of many points needs no marks.
     if (!series_[s].joined || kept[s].size() <= 40) {

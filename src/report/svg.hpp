@@ -26,6 +26,10 @@ class Plot {
   // Points that a log axis cannot show are left out.
   void add_line(std::string name, Points points) { series_.push_back({std::move(name), std::move(points), true}); }
   void add_points(std::string name, Points points) { series_.push_back({std::move(name), std::move(points), false}); }
+  // A line whose points have bars that reach so far up and down.
+  void add_bars(std::string name, Points points, std::vector<double> reach) {
+    series_.push_back({std::move(name), std::move(points), true, std::move(reach)});
+  }
 
   std::string svg() const;
 
@@ -34,6 +38,7 @@ class Plot {
     std::string name;
     Points points;
     bool joined;
+    std::vector<double> reach{};  // of the bars; empty: none
   };
   std::string title_;
   Axis x_, y_;

@@ -38,7 +38,8 @@ class ApgSolver final : public Solver {
     q_taken_ = q_;
   }
 
-  void start(DualRows A) override {
+  void start(Start from) override {
+    DualRows& A = from.A;
     engine_.weights_of(A, W_);
     W_old_ = W_;
     dual_ = dual_at(problem_, A, W_, sum_error_);
@@ -78,6 +79,21 @@ class ApgSolver final : public Solver {
   std::vector<double> current_weights() override { return W_; }
   const DualRows& dual() const override { return A_; }
   std::int64_t row_visits() const override { return passes_ * problem_.n; }
+
+  void exchange(State& state) override {
+    state("passes", passes_);
+    topwolf::exchange(state, "A", A_);
+    topwolf::exchange(state, "A_old", A_old_);
+    state("W", W_);
+    state("W_old", W_old_);
+    state("dual", dual_);
+    state("t", t_);
+    state("q", q_);
+    state("q_taken", q_taken_);
+    state("best_W", best_W_);
+    state("best_primal", best_primal_);
+    certified_.exchange(state);
+  }
 
  private:
   // A2. Nesterov's numbers for a step length that varies.

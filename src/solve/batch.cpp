@@ -28,7 +28,8 @@ class BatchSolver final : public Solver {
     sum_error_ = sum_error(problem, lengths2);
   }
 
-  void start(DualRows A) override {
+  void start(Start from) override {
+    DualRows& A = from.A;
     if (options_.rule != StepRule::line_search) {
       fail(ErrorKind::option, "a first step of length 1 forgets any start; start lsfw, apg or block");
     }
@@ -70,6 +71,21 @@ class BatchSolver final : public Solver {
   std::vector<double> current_weights() override { return W_; }
   const DualRows& dual() const override { return returns_zero_ ? zero_ : A_; }
   std::int64_t row_visits() const override { return t_ * problem_.n; }
+
+  void exchange(State& state) override {
+    state("t", t_);
+    state("W", W_);
+    state("W_norm2", W_norm2_);
+    state("c_alpha", c_alpha_);
+    state("drift", drift_);
+    state("radius", radius_);
+    topwolf::exchange(state, "A", A_);
+    state("best_W", best_W_);
+    state("best_primal", best_primal_);
+    state("best_dual", best_dual_);
+    certified_.exchange(state);
+    state("returns_zero", returns_zero_);
+  }
 
  private:
   bool holds_dual() const { return options_.keep_dual || problem_.loss.smoothing > 0.0; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/rng.hpp"
 #include "engine/row_lengths.hpp"
@@ -31,15 +32,22 @@ class BlockSolver final : public Solver {
         due_(static_cast<std::size_t>(problem.n), 0),
         change_(static_cast<std::size_t>(block_rows_)) {}
 
-  void start(DualRows A) override {
-    A_ = std::move(A);
+  void start(Start from) override {
+    A_ = std::move(from.A);
+    started_ = true;
     exact_weights();
+    if (from.scores_times == 0.0) return;
+    scores_.scale(from.scores_times);
+    exact_ = {};
   }
 
   Pass step() override {
     ++epoch_;
+    if (!exact_.empty()) scores_.reset(std::exchange(exact_, {}));
     // Before the visits, which then see what became of the shares.
-    if (options_.accelerate && epoch_ % scores_.epochs_per_ascent() == 0) dual_ += face_.ascend(A_);
+    if (options_.accelerate && (epoch_ % scores_.epochs_per_ascent() == 0 || (started_ && epoch_ == 1))) {
+      dual_ += face_.ascend(A_);
+    }
     choose_rows();
     bool moved = false;
     for (std::size_t first = 0; first < order_.size(); first += static_cast<std::size_t>(block_rows_)) {
@@ -70,15 +78,32 @@ class BlockSolver final : public Solver {
   const DualRows& dual() const override { return A_; }
   std::int64_t row_visits() const override { return visits_; }
 
+  void exchange(State& state) override {
+    rng_.exchange(state);
+    state("epoch", epoch_);
+    state("visits", visits_);
+    state("started", started_);
+    topwolf::exchange(state, "A", A_);
+    state("exact", exact_);
+    state("dual", dual_);
+    state("refreshed_dual", refreshed_dual_);
+    state("refreshed_gap", refreshed_gap_);
+    state("share", share_);
+    state("rest", rest_);
+    state("due", due_);
+    face_.exchange(state);
+    certified_.exchange(state);
+    scores_.exchange(state);
+  }
+
  private:
   static constexpr std::int64_t refresh_epochs = 64;
 
-  // W(A) and D(A) from A alone, in double; the working scores are put right with them.
-  std::vector<double> exact_weights() {
-    std::vector<double> W = current_weights();
-    scores_.reset(W);
-    dual_ = dual_at(problem_, A_, W, sum_error(problem_, lengths2_));
-    return W;
+  // W(A) and D(A) from A alone, in double. If there is another step, it puts the working scores right first.
+  const std::vector<double>& exact_weights() {
+    exact_ = current_weights();
+    dual_ = dual_at(problem_, A_, exact_, sum_error(problem_, lengths2_));
+    return exact_;
   }
 
   // Takes the drift out of long runs. False if since the last time the dual has gained no more than the rounding of the
@@ -188,7 +213,9 @@ class BlockSolver final : public Solver {
   CertifiedWeights certified_;
 
   std::int64_t epoch_ = 0, visits_ = 0;
+  bool started_ = false;  // elsewhere than at 0, so that the first step already knows a face
   DualRows A_;
+  std::vector<double> exact_;                                                              // W(A), for the scores
   double dual_ = 0.0;                                                                      // D(A)
   double refreshed_dual_ = 0.0, refreshed_gap_ = std::numeric_limits<double>::infinity();  // at the last refresh
   std::vector<double> share_;                                                              // of the gap, as last seen

@@ -17,6 +17,7 @@ struct BlockOptions {
   bool accelerate{true};       // conjugate gradients on the face before every few epochs
 };
 
+// The scores are those of W = 0, or the solver is started.
 std::unique_ptr<Solver> make_block_solver(const Problem& problem, Engine& engine, BlockScores& scores,
                                           const BlockOptions& options, int threads);
 

@@ -22,6 +22,11 @@ class CertifiedWeights {
     W_ = std::move(W);
   }
 
+  void exchange(State& state) {
+    state("certified_weights", W_);
+    state("certified_primal", primal_);
+  }
+
   const std::vector<double>& weights() const { return W_; }  // empty until something was offered
   double primal() const { return primal_; }
 

@@ -9,63 +9,63 @@ bool StopRule::reached(const Certificate& at) const {
   return (tolerance && at.gap() <= *tolerance * at.primal) || (absolute_gap && at.gap() <= *absolute_gap);
 }
 
+void RunState::exchange(State& state) {
+  state("iteration", iteration);
+  state("optimism", optimism);
+  state("refusals", refusals);
+}
+
 namespace {
 
-// Whether a certificate is worth its passes. An estimate can be too good: a refusal shows by how much, and each one
-// asks for a little more.
-class Patience {
- public:
-  explicit Patience(const StopRule& rule) : rule_(rule) {}
+constexpr std::int64_t most_refusals = 20;
 
-  bool promising(const Certificate& estimate) const {
-    return rule_.reached({estimate.dual + optimism_ * estimate.gap(), estimate.dual});
-  }
+// Whether a certificate is worth its passes.
+bool promising(const Certificate& estimate, const StopRule& rule, const RunState& state) {
+  return rule.reached({estimate.dual + state.optimism * estimate.gap(), estimate.dual});
+}
 
-  void refused(const Certificate& estimate, const Certificate& certificate) {
-    const double ratio = certificate.gap() / estimate.gap();
-    optimism_ = std::isfinite(ratio) ? std::max(1.0, ratio) * std::pow(1.1, ++refusals_)
-                                     : optimism_ * std::pow(2.0, ++refusals_);
-  }
-  bool exhausted() const { return refusals_ >= 20; }
-
- private:
-  const StopRule& rule_;
-  double optimism_ = 1.0;  // what an estimate must be multiplied with
-  int refusals_ = 0;
-};
+// A refusal shows by how much the estimate was too good, and each one asks for a little more.
+void refused(const Certificate& estimate, const Certificate& certificate, RunState& state) {
+  const double ratio = certificate.gap() / estimate.gap();
+  const auto times = static_cast<double>(++state.refusals);
+  state.optimism =
+      std::isfinite(ratio) ? std::max(1.0, ratio) * std::pow(1.1, times) : state.optimism * std::pow(2.0, times);
+}
 
 }  // namespace
 
 RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
-              const std::function<bool(const Progress&)>& observer) {
-  Patience patience(rule);
-  Status status = Status::iteration_limit;
-  std::int64_t iteration = 0;
-  while (iteration < rule.max_iterations) {
+              const std::function<bool(const Progress&)>& observer, RunState* given, const Between& between) {
+  RunState fresh;
+  RunState& state = given ? *given : fresh;
+  std::optional<Status> ended;
+  while (!ended && state.iteration < rule.max_iterations) {
     const Pass pass = solver.step();
     const Certificate& seen = pass.estimate;
-    const IterationRecord record{++iteration,         clock.seconds(), seen.primal, seen.dual,
+    const IterationRecord record{++state.iteration,   clock.seconds(), seen.primal, seen.dual,
                                  seen.relative_gap(), pass.gamma,      pass.primal, pass.dual};
-    if (observer && !observer(Progress(record, [&] { return solver.current_weights(); }))) {
-      status = Status::interrupted;
-      break;
-    }
-    if (patience.promising(seen)) {
+    const bool go_on = !observer || observer(Progress(record, [&] { return solver.current_weights(); }));
+    if (promising(seen, rule, state)) {
       const Certificate certificate = solver.certify();
-      if (rule.reached(certificate)) return {Status::converged, certificate, iteration};
-      patience.refused(seen, certificate);
+      if (rule.reached(certificate)) return {Status::converged, certificate, state.iteration};
+      refused(seen, certificate, state);
     }
-    if (pass.gamma == 0.0 || patience.exhausted()) {
-      status = Status::stalled;
-      break;
+    if (pass.gamma == 0.0 || state.refusals >= most_refusals) {
+      ended = Status::stalled;
+    } else if (!go_on) {
+      ended = Status::interrupted;
+    } else if (rule.time_limit_s && clock.seconds() >= *rule.time_limit_s) {
+      ended = Status::time_limit;
+    } else if (state.iteration == rule.max_iterations) {
+      ended = Status::iteration_limit;
     }
-    if (rule.time_limit_s && clock.seconds() >= *rule.time_limit_s) {
-      status = Status::time_limit;
-      break;
-    }
+    if (between) between(ended.has_value());
   }
   const Certificate certificate = solver.certify();
-  return {rule.reached(certificate) ? Status::converged : status, certificate, iteration};
+  const Status status = ended.value_or(Status::iteration_limit);
+  // Whoever interrupts a job may go on with it later, and it must end where it would have ended.
+  const bool reached = status != Status::interrupted && rule.reached(certificate);
+  return {reached ? Status::converged : status, certificate, state.iteration};
 }
 
 }  // namespace topwolf

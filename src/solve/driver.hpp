@@ -25,7 +25,22 @@ struct RunResult {
   std::int64_t iterations;
 };
 
+// Where a run is, besides its solver: exchanged with it, the run goes on elsewhere as if nothing had happened.
+struct RunState {
+  std::int64_t iteration = 0;
+  // An estimate of the gap can be too good: what it must be multiplied with, and how often certifying showed so.
+  double optimism = 1.0;
+  std::int64_t refusals = 0;
+
+  void exchange(State& state);
+};
+
+// Called between two passes, with the last one behind it; `leaving` before the run ends without having converged.
+using Between = std::function<void(bool leaving)>;
+
+// The state, where given, is where the run begins and can be looked at in between.
 RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
-              const std::function<bool(const Progress&)>& observer);
+              const std::function<bool(const Progress&)>& observer, RunState* given = nullptr,
+              const Between& between = {});
 
 }  // namespace topwolf

@@ -43,9 +43,14 @@ double FaceAscent::ascend(DualRows& A) {
   return 0.0;
 }
 
+// An entry takes a handful of multiplications.
+int FaceAscent::threads() const {
+  return threads_worth(8.0 * static_cast<double>(free_.size()), threads_);
+}
+
 template <class Body>
 void FaceAscent::for_rows(const Body& body) const {
-  parallel_for((problem_.n + rows_per_task - 1) / rows_per_task, threads_, [&](std::int64_t task) {
+  parallel_for((problem_.n + rows_per_task - 1) / rows_per_task, threads(), [&](std::int64_t task) {
     const std::int64_t end = std::min(problem_.n, (task + 1) * rows_per_task);
     for (std::int64_t i = task * rows_per_task; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -56,7 +61,7 @@ void FaceAscent::for_rows(const Body& body) const {
 
 template <class Body>
 double FaceAscent::sum_rows(const Body& body) const {
-  return parallel_sum(problem_.n, threads_, rows_per_task, [&](std::int64_t from, std::int64_t to) {
+  return parallel_sum(problem_.n, threads(), rows_per_task, [&](std::int64_t from, std::int64_t to) {
     double sum = 0.0;
     for (std::int64_t i = from; i < to; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -186,7 +191,7 @@ FaceAscent::Line FaceAscent::move_rows(const DualRows& A, double length) {
   step_.resize(free_.size());
   target_.resize(free_.size());
   Line line{};
-  line.slope = parallel_sum(problem_.n, threads_, rows_per_task, [&](std::int64_t from, std::int64_t to) {
+  line.slope = parallel_sum(problem_.n, threads(), rows_per_task, [&](std::int64_t from, std::int64_t to) {
     RowScratch scratch;
     SparseRow wanted, moved;
     double sum = 0.0;

@@ -17,6 +17,8 @@ class FaceAscent {
   // Moves A, and the working scores with it, to where D is larger; returns the gain, 0 where there is none.
   double ascend(DualRows& A);
 
+  void exchange(State& state) { state("face_iterations", iterations_); }
+
  private:
   void find_face(const DualRows& A);
   void conjugate_gradients();
@@ -31,6 +33,7 @@ class FaceAscent {
                   RowScratch& scratch);
   void take(DualRows& A, double gamma);
   void centre(std::size_t i, std::vector<double>& values) const;
+  int threads() const;
   template <class Body>
   void for_rows(const Body& body) const;
   template <class Body>

@@ -37,7 +37,7 @@ double block_bytes(const Problem& problem) {
          copies * 8.0 * static_cast<double>(problem.m) * static_cast<double>(problem.D());
 }
 
-bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
+bool choose_gram(const Problem& problem, ScoresName asked, int workers, std::string& why) {
   if (asked != ScoresName::automatic) {
     why = "as asked";
     return asked == ScoresName::gram;
@@ -47,8 +47,9 @@ bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
     return false;
   }
   const double bytes = problem.X.index() % 2 == 0 ? 4.0 : 8.0;
-  // The matrix, as much again for its parts in a step on the face, and the scores.
-  const double gram_bytes = static_cast<double>(problem.n) * static_cast<double>(2 * problem.n + problem.m) * bytes;
+  // The matrix, and for each worker as much again for its parts in a step on the face, and the scores.
+  const double n = static_cast<double>(problem.n), m = static_cast<double>(problem.m);
+  const double gram_bytes = n * (n + workers * (n + m)) * bytes;
   if (gram_bytes > 0.25 * physical_memory()) {
     why = fmt::format("the Gram matrix would take {:.1f} GB", gram_bytes / 1e9);
     return false;
@@ -60,36 +61,41 @@ bool choose_gram(const Problem& problem, ScoresName asked, std::string& why) {
 
 }  // namespace
 
-Method make_method(const Problem& problem, const TrainOptions& options, Engine& engine, int threads) {
+Method choose_method(const Problem& problem, const TrainOptions& options, int workers) {
   Method method;
+  const double need = workers * block_bytes(problem);
   const bool too_large = options.solver == SolverName::automatic && options.scores == ScoresName::automatic &&
-                         block_bytes(problem) > 0.8 * physical_memory();
-  if (options.solver == SolverName::block || (options.solver == SolverName::automatic && !too_large)) {
+                         need > 0.8 * physical_memory();
+  method.solver = options.solver != SolverName::automatic ? options.solver
+                  : too_large                             ? SolverName::lsfw
+                                                          : SolverName::block;
+  method.name = to_string(method.solver);
+  if (method.solver == SolverName::block) {
     std::string why;
-    const bool gram = choose_gram(problem, options.scores, why);
-    method.scores = gram ? make_gram_scores(problem, threads) : make_weights_scores(problem, threads);
+    method.gram = choose_gram(problem, options.scores, workers, why);
+    method.choice =
+        fmt::format("block ascent with scores from the {}: {}", method.gram ? "Gram matrix" : "weights", why);
+  } else {
+    method.choice = too_large ? fmt::format("{}: block ascent would take {:.1f} GB", method.name, need / 1e9)
+                              : fmt::format("{}: as asked", method.name);
+  }
+  return method;
+}
+
+std::unique_ptr<Solver> make_solver(const Method& method, const Problem& problem, const TrainOptions& options,
+                                    Engine& engine, BlockScores* scores, int threads) {
+  if (method.solver == SolverName::block) {
     BlockOptions block;
     block.seed = options.seed;
-    method.solver = make_block_solver(problem, engine, *method.scores, block, threads);
-    method.name = to_string(SolverName::block);
-    method.choice = fmt::format("block ascent with scores from the {}: {}", gram ? "Gram matrix" : "weights", why);
-    return method;
+    return make_block_solver(problem, engine, *scores, block, threads);
   }
-  method.name = to_string(options.solver == SolverName::automatic ? SolverName::lsfw : options.solver);
-  method.choice = too_large
-                      ? fmt::format("{}: block ascent would take {:.1f} GB", method.name, block_bytes(problem) / 1e9)
-                      : fmt::format("{}: as asked", method.name);
-  if (options.solver == SolverName::apg) {
-    method.solver = make_apg_solver(problem, engine, threads);
-    return method;
-  }
-  BatchOptions batch = options.solver == SolverName::stdfw ? stdfw_options
-                       : options.solver == SolverName::pg  ? pg_options
-                                                           : lsfw_options;
+  if (method.solver == SolverName::apg) return make_apg_solver(problem, engine, threads);
+  BatchOptions batch = method.solver == SolverName::stdfw ? stdfw_options
+                       : method.solver == SolverName::pg  ? pg_options
+                                                          : lsfw_options;
   batch.keep_dual = options.keep_dual;
   batch.threads = threads;
-  method.solver = make_batch_solver(problem, engine, batch);
-  return method;
+  return make_batch_solver(problem, engine, batch);
 }
 
 }  // namespace topwolf

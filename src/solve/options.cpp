@@ -41,6 +41,7 @@ void check(const TrainOptions& options) {
   if (options.absolute_gap) check_not_negative("absolute gap", *options.absolute_gap);
   if (options.time_limit_s) check_positive("time limit", *options.time_limit_s);
   check_not_negative("bias", options.bias);
+  check_positive("the time between checkpoints", options.checkpoints.every_s);
   if (options.max_iterations < 1) {
     fail(ErrorKind::option, "max iterations is {}, but it must be at least 1", options.max_iterations);
   }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/state.hpp"
 #include "engine/engine.hpp"
 #include "topwolf/result.hpp"
 
@@ -16,12 +17,18 @@ struct Pass {
   double gamma;  // 0: there is nowhere to go
 };
 
+// Where a solver begins instead of at A = 0.
+struct Start {
+  DualRows A;  // feasible
+  // The working scores are those of A divided by this, left by a solver before; 0: they are to be computed.
+  double scores_times = 0.0;
+};
+
 class Solver {
  public:
   virtual ~Solver() = default;
-  // Begins at a feasible A instead of 0; only before the first step. The methods whose first step forgets where they
-  // were (StdFW, PG) refuse.
-  virtual void start(DualRows A) = 0;
+  // Only before the first step. The methods whose first step forgets where they were (StdFW, PG) refuse.
+  virtual void start(Start from) = 0;
   virtual Pass step() = 0;
   // In double, at the point that weights() returns from then on.
   virtual Certificate certify() = 0;
@@ -32,6 +39,8 @@ class Solver {
   virtual const DualRows& dual() const = 0;
   // How many times an example has been visited.
   virtual std::int64_t row_visits() const = 0;
+  // Everything that the steps to come depend on, the working scores included.
+  virtual void exchange(State& state) = 0;
 };
 
 }  // namespace topwolf

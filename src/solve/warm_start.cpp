@@ -34,17 +34,29 @@ double best_scale(const Problem& problem, const DualRows& A, const std::vector<d
   return curvature > 0.0 ? std::clamp(sums.c_alpha / curvature, 0.0, 1.0) : 1.0;
 }
 
-}  // namespace
-
-DualRows warm_start(const Problem& problem, Engine& engine, const SparseRows& earlier, int threads) {
-  DualRows A = project_rows(problem, earlier, threads);
+double scale_best(const Problem& problem, Engine& engine, DualRows& A) {
   std::vector<double> W;
   engine.weights_of(A, W);
   const double t = best_scale(problem, A, W);
   for (SparseRow& alpha : A) {
     for (Entry& entry : alpha) entry.value *= t;
   }
-  return A;
+  return t;
+}
+
+}  // namespace
+
+Start warm_start(const Problem& problem, Engine& engine, const SparseRows& earlier, int threads) {
+  Start start{project_rows(problem, earlier, threads)};
+  scale_best(problem, engine, start.A);
+  return start;
+}
+
+Start continue_from(const Problem& problem, Engine& engine, DualRows A, double earlier_lambda) {
+  Start start{std::move(A)};
+  const double t = scale_best(problem, engine, start.A);
+  start.scores_times = t * earlier_lambda / problem.lambda;
+  return start;
 }
 
 }  // namespace topwolf

@@ -49,7 +49,8 @@ class EntryProducts : public ::testing::TestWithParam<Setting> {
   }
 
   std::unique_ptr<BlockScores> make(int threads) const {
-    return GetParam().gram ? make_gram_scores(problem_, threads) : make_weights_scores(problem_, threads);
+    return GetParam().gram ? make_gram_scores(problem_, make_gram(problem_, threads), threads)
+                           : make_weights_scores(problem_, threads);
   }
 
   double feature(std::int64_t i, std::int64_t f) const {

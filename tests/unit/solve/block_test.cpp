@@ -20,7 +20,7 @@ using testing::Samples;
 using testing::Storage;
 
 std::unique_ptr<BlockScores> make_scores(const Problem& problem, bool gram, int threads = 1) {
-  return gram ? make_gram_scores(problem, threads) : make_weights_scores(problem, threads);
+  return gram ? make_gram_scores(problem, make_gram(problem, threads), threads) : make_weights_scores(problem, threads);
 }
 
 struct Outcome {

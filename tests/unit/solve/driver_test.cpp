@@ -11,7 +11,7 @@ namespace {
 class Halving final : public Solver {
  public:
   explicit Halving(double surplus = 0.0, double step = 0.5) : surplus_(surplus), step_(step) {}
-  void start(DualRows) override {}
+  void start(Start) override {}
   Pass step() override {
     gap_ *= 0.5;
     return {{1.0 + gap_, 1.0}, 1.0 + gap_, 1.0, step_};
@@ -24,6 +24,7 @@ class Halving final : public Solver {
   std::vector<double> current_weights() override { return {gap_}; }
   const DualRows& dual() const override { return rows_; }
   std::int64_t row_visits() const override { return 0; }
+  void exchange(State& state) override { state("gap", gap_); }
   int certified() const { return certified_; }
 
  private:

@@ -72,7 +72,7 @@ TEST(WarmStartRows, AreFeasibleAndScaledToTheHighestDualWhateverChanged) {
       const Problem problem = testing::problem_of(weighted, loss, lambda);
       const testing::PlainProblem plain(samples, loss, lambda);
       const auto engine = make_cpu_engine(problem, 2);
-      const DualRows A = warm_start(problem, *engine, earlier, 2);
+      const DualRows A = warm_start(problem, *engine, earlier, 2).A;
       EXPECT_LT(plain.infeasibility(A), 1e-12);
       const double dual = plain.dual(A);
       EXPECT_GE(dual, 0.0);

@@ -1,0 +1,201 @@
+// topwolf cv: a grid of losses and values of C, judged on held-out folds; the best is trained on all rows.
+#include <algorithm>
+#include <utility>
+
+#include "commands.hpp"
+#include "core/clock.hpp"
+#include "core/fail.hpp"
+#include "problem_options.hpp"
+#include "report/selection_report.hpp"
+#include "selection.hpp"
+#include "signals.hpp"
+#include "terminal.hpp"
+#include "training.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+struct Job {
+  CvOptions options;
+  std::int64_t folds = 5;
+  Dataset data;
+  double load_seconds = 0.0;
+  Warnings warnings;
+};
+
+Metric metric_of(const Arguments& arguments) {
+  const std::string name = arguments.choice("metric");
+  for (const auto metric : {Metric::top1, Metric::top3, Metric::top5, Metric::top10, Metric::cost})
+    if (topwolf::to_string(metric) == name) return metric;
+  return Metric::top1;
+}
+
+void warn_of_small_classes(const Dataset& data, std::int64_t folds, Warnings& warnings) {
+  std::vector<std::int64_t> rows(data.classes.names.size(), 0);
+  for (const std::int32_t y : data.y) ++rows[static_cast<std::size_t>(y)];
+  const auto small = std::count_if(rows.begin(), rows.end(), [&](std::int64_t count) { return count < folds; });
+  if (small > 0)
+    warnings.add(fmt::format("{} of {} classes have fewer rows than there are folds, {}; their rows stay in training",
+                             small, rows.size(), folds));
+}
+
+void load(const Arguments& arguments, Job& job) {
+  Stopwatch clock;
+  job.data = load_training(arguments);
+  const std::vector<double> cost = cost_matrix_of(arguments, job.data);
+  for (LossSpec& loss : job.options.losses) {
+    loss.cost_matrix = cost;
+    resolve_loss(loss, job.data.classes.size());
+  }
+  warn_of_small_classes(job.data, job.folds, job.warnings);
+  job.options.folds = stratified_folds(job.data.y, job.data.classes.size(), job.folds, job.options.train.seed);
+  job.load_seconds = clock.seconds();
+}
+
+CvResult run_observed(const Arguments& arguments, Job& job) {
+  StatusLine status(arguments.has("quiet"));
+  std::int64_t told = 0;
+  hold_signals();
+  CvResult result = cross_validate(job.data, job.options, [&](const CvProgress& progress) {
+    const bool tenth = progress.finished * 10 / progress.total > told;
+    if (tenth) told = progress.finished * 10 / progress.total;
+    std::string text =
+        fmt::format("{} of {} fits, {}", progress.finished, progress.total, describe_seconds(progress.seconds));
+    if (progress.seconds_left) text += fmt::format(", about {} left", describe_seconds(*progress.seconds_left));
+    status.show(text, progress.seconds, tenth);
+    return held_signal() == 0;
+  });
+  status.clear();
+  return result;
+}
+
+std::string shown(double error, Metric metric) {
+  return metric == Metric::cost ? fmt::format("{:.5g}", error) : fmt::format("{:.2f} %", 100.0 * error);
+}
+
+std::string table(const CvResult& result, Metric metric) {
+  std::string text = fmt::format("{:<28} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "loss", "C", topwolf::to_string(metric),
+                                 "std error", "gap", "seconds");
+  for (std::size_t p = 0; p < result.points.size(); ++p) {
+    const CvPoint& point = result.points[p];
+    double seconds = 0.0;
+    for (const double one : point.seconds) seconds += one;
+    text += fmt::format("{:<28} {:>10.6g} {:>10} {:>10} {:>9.1e} {:>8.2f}{}\n", topwolf::to_string(point.loss), point.C,
+                        shown(point.mean, metric), shown(point.standard_error, metric),
+                        *std::max_element(point.relative_gaps.begin(), point.relative_gaps.end()), seconds,
+                        p == result.chosen ? "  chosen" : (p == result.best ? "  best" : ""));
+  }
+  return text;
+}
+
+std::string to_text(const CvResult& result, const std::string& path, Metric metric) {
+  std::string text = table(result, metric);
+  const CvPoint& chosen = result.points[result.chosen];
+  text += fmt::format("chosen: {}, C = {:g}; the search took {:.2f} s\n", topwolf::to_string(chosen.loss), chosen.C,
+                      result.seconds);
+  if (result.refitted) {
+    const Model& model = result.refitted->model;
+    text += fmt::format("trained on all rows, {}: {}\n", status_sentence(model.status, model.iterations),
+                        certificate_sentence(model.certificate));
+  }
+  if (!path.empty()) text += fmt::format("model written to {}\n", path);
+  return text;
+}
+
+Json to_json(const Job& job, const CvResult& result, const std::string& path, const std::string& rule) {
+  Json document;
+  add_data(document, job.data);
+  document["metric"] = topwolf::to_string(job.options.metric);
+  document["folds"] = job.options.folds.size();
+  document["rule"] = rule;
+  document["load_seconds"] = job.load_seconds;
+  document["seconds"] = result.seconds;
+  document["ended"] = result.ended ? Json(topwolf::to_string(*result.ended)) : Json(nullptr);
+  document["points"] = Json::array();
+  for (const CvPoint& point : result.points) {
+    document["points"].push_back({{"loss", topwolf::to_string(point.loss)},
+                                  {"C", point.C},
+                                  {"mean", point.mean},
+                                  {"standard_error", point.standard_error},
+                                  {"errors", point.errors},
+                                  {"relative_gaps", point.relative_gaps},
+                                  {"iterations", point.iterations},
+                                  {"seconds", point.seconds}});
+  }
+  if (!result.points.empty()) {
+    document["best"] = result.best;
+    document["chosen"] = result.chosen;
+    document["at_edge"] = result.at_edge;
+  }
+  if (result.refitted) {
+    const Model& model = result.refitted->model;
+    document["status"] = topwolf::to_string(model.status);
+    add_certificate(document, model.certificate);
+    document["iterations"] = model.iterations;
+    add_loss(document, model.loss);
+    document["C"] = result.refitted->C;
+  }
+  document["model"] = path.empty() ? Json(nullptr) : Json(path);
+  document["version"] = TOPWOLF_VERSION;
+  document["warnings"] = job.warnings.sentences();
+  return document;
+}
+
+// Several losses share -k, --rho and --smoothing where they have them.
+std::vector<LossSpec> losses_of(const Arguments& arguments) {
+  if (!arguments.has("loss")) return {loss_of(arguments)};
+  std::vector<LossSpec> losses;
+  const std::string text = arguments.text("loss");
+  for (const auto name : split(text, ',')) losses.push_back(loss_of(arguments, std::string(name)));
+  return losses;
+}
+
+}  // namespace
+
+int run_cv(const Arguments& arguments) {
+  Job job;
+  job.options.train = training_options(arguments);
+  job.options.losses = losses_of(arguments);
+  job.options.C = grid_of(arguments);
+  job.options.metric = metric_of(arguments);
+  job.options.one_standard_error = arguments.choice("choose") == "one-se";
+  job.folds = arguments.integer("folds", 2, 1000).value_or(job.folds);
+  if (job.options.metric == Metric::cost && !arguments.has("cost-matrix"))
+    fail(ErrorKind::option, "--metric cost needs the costs; give --cost-matrix");
+  const std::string path = output_argument(arguments, 1, "MODEL");
+  check_inputs(arguments);
+  check_outputs(arguments, {path});
+  load(arguments, job);
+  CvResult result = run_observed(arguments, job);
+  const std::string rule = job.options.one_standard_error ? "one standard error" : "best";
+  if (result.at_edge)
+    job.warnings.add(
+        fmt::format("the best C, {:g}, is an end of the range; try values beyond it", result.points[result.best].C));
+  if (result.refitted && !path.empty()) {
+    Model& model = result.refitted->model;
+    model.command = arguments.command_line();
+    model.label_column = arguments.text("label-column");
+    save_model(model, path);
+  }
+  const std::string written = result.refitted ? path : "";
+  if (arguments.has("json")) {
+    print(dump(to_json(job, result, written, rule)));
+  } else if (!result.points.empty()) {
+    print(to_text(result, written, job.options.metric));
+  } else {
+    print(fmt::format("ended after {} without a choice{}\n", describe_seconds(result.seconds),
+                      job.options.train.checkpoints.path.empty() ? "" : "; --resume goes on"));
+  }
+  if (arguments.has("report") && !result.points.empty()) {
+    const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed,
+                                   fmt::format("{} folds", job.options.folds.size()), job.warnings.sentences()};
+    write_text(arguments.text("report"),
+               cv_report(context, result, std::string(topwolf::to_string(job.options.metric)), rule,
+                         result.refitted ? certificate_sentence(result.refitted->model.certificate) : ""));
+  }
+  if (held_signal() != 0) return 128 + held_signal();
+  if (result.ended) return 5;
+  return result.refitted && result.refitted->model.status == Status::converged ? 0 : 5;
+}
+
+}  // namespace topwolf::cli

@@ -1,0 +1,210 @@
+// topwolf sweep: one row for every C, printed as it is finished.
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "commands.hpp"
+#include "core/clock.hpp"
+#include "core/fail.hpp"
+#include "data/subset.hpp"
+#include "held_out.hpp"
+#include "problem_options.hpp"
+#include "report/assessment.hpp"
+#include "report/selection_report.hpp"
+#include "selection.hpp"
+#include "signals.hpp"
+#include "training.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+// Where the models go, "" for nowhere; made if it is missing.
+std::string models_folder(const Arguments& arguments) {
+  namespace fs = std::filesystem;
+  const std::string folder = output_argument(arguments, 1, "MODELS_DIR");
+  std::error_code error;
+  if (!folder.empty() && !fs::is_directory(folder, error)) {
+    if (fs::exists(folder, error)) fail(ErrorKind::io, "{}: is a file, but MODELS_DIR must be a folder", folder);
+    fs::create_directories(folder, error);
+    if (error) fail(ErrorKind::io, "{}: cannot be made: {}", folder, error.message());
+  }
+  return folder;
+}
+
+std::string header(const std::vector<std::int64_t>& places, bool held_out) {
+  std::string line =
+      fmt::format("{:>10} {:>11} {:>11} {:>9} {:>7} {:>8}", "C", "lambda", "primal", "gap", "passes", "seconds");
+  for (const std::int64_t k : places) line += fmt::format(" {:>8}", fmt::format("train@{}", k));
+  if (held_out) {
+    for (const std::int64_t k : places) line += fmt::format(" {:>8}", fmt::format("held@{}", k));
+  }
+  return line + "\n";
+}
+
+std::string line_of(const SweepPoint& point) {
+  std::string line =
+      fmt::format("{:>10.6g} {:>11.5g} {:>11.6g} {:>9.1e} {:>7} {:>8.2f}", point.C, point.lambda,
+                  point.certificate.primal, point.certificate.relative_gap(), point.iterations, point.seconds);
+  for (const double error : point.training_errors) line += fmt::format(" {:>6.2f} %", 100.0 * error);
+  for (const double error : point.held_out_errors) line += fmt::format(" {:>6.2f} %", 100.0 * error);
+  if (point.status != Status::converged) line += fmt::format("  {}", to_string(point.status));
+  return line + "\n";
+}
+
+// At the C with the lowest held-out top-1 error.
+const SweepPoint* best_of(const SweepResult& result) {
+  const SweepPoint* best = nullptr;
+  for (const SweepPoint& point : result.points) {
+    if (point.held_out_errors.empty()) continue;
+    if (best == nullptr || point.held_out_errors[0] < best->held_out_errors[0]) best = &point;
+  }
+  return best;
+}
+
+Json errors_json(const std::vector<std::int64_t>& places, const std::vector<double>& errors) {
+  if (errors.empty()) return nullptr;
+  Json out;
+  for (std::size_t a = 0; a < places.size(); ++a) out[fmt::format("top{}_error", places[a])] = errors[a];
+  return out;
+}
+
+struct Job {
+  SweepOptions options;
+  std::string folder;
+  Dataset data;
+  std::optional<Dataset> held_out;
+  std::string held_out_source;
+  std::string data_hash;
+  double load_seconds = 0.0;
+  Warnings warnings;
+};
+
+void load(const Arguments& arguments, Job& job) {
+  Stopwatch clock;
+  job.data = load_training(arguments);
+  job.options.train.loss.cost_matrix = cost_matrix_of(arguments, job.data);
+  resolve_loss(job.options.train.loss, job.data.classes.size());
+  if (arguments.has("validation")) {
+    HeldOut rows(arguments, job.data, job.warnings);
+    job.held_out.emplace();
+    job.held_out->X = rows.X();
+    job.held_out->y = rows.y();
+    job.held_out_source = fmt::format("{}, {} rows", rows.source(), rows.X().rows());
+  } else if (const auto share = arguments.real("holdout")) {
+    const Fold fold = stratified_split(job.data.y, job.data.classes.size(), *share, job.options.train.seed);
+    job.held_out = subset(job.data, fold.held_out);
+    job.data = subset(job.data, fold.training);
+    job.held_out_source = fmt::format("{} rows, {:g} of every class", fold.held_out.size(), *share);
+  }
+  if (job.held_out) job.options.held_out = &*job.held_out;
+  job.load_seconds = clock.seconds();
+}
+
+SweepResult run_observed(const Arguments& arguments, Job& job) {
+  const bool json = arguments.has("json");
+  StatusLine status(arguments.has("quiet"));
+  Stopwatch clock;
+  const auto places = usual_places(job.data.classes.size());
+  bool begun = false;
+  SweepObserver observer;
+  observer.pass = [&](double C, const Progress& progress) {
+    status.show(fmt::format("C = {:g}: pass {}, relative gap {:.1e}", C, progress.iteration, progress.relative_gap),
+                clock.seconds(), false);
+    return held_signal() == 0;
+  };
+  observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
+    status.clear();
+    job.data_hash = result.model.data_hash;
+    if (!job.folder.empty()) {
+      Model model = result.model;
+      model.command = arguments.command_line();
+      model.label_column = arguments.text("label-column");
+      save_model(model, (std::filesystem::path(job.folder) / fmt::format("C_{:.6g}.topwolf", point.C)).string());
+    }
+    if (json) return;
+    if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
+    print(line_of(point));
+    finish_output();
+  };
+  hold_signals();
+  SweepResult result = sweep(job.data, job.options, observer);
+  status.clear();
+  return result;
+}
+
+Json to_json(const Job& job, const SweepResult& result) {
+  Json document;
+  add_data(document, job.data);
+  add_loss(document, job.options.train.loss);
+  document["choice"] = result.choice;
+  document["load_seconds"] = job.load_seconds;
+  document["train_seconds"] = result.seconds;
+  document["points"] = Json::array();
+  for (const SweepPoint& point : result.points) {
+    Json row;
+    row["C"] = point.C;
+    row["lambda"] = point.lambda;
+    row["status"] = topwolf::to_string(point.status);
+    add_certificate(row, point.certificate);
+    row["iterations"] = point.iterations;
+    row["row_visits"] = point.row_visits;
+    row["seconds"] = point.seconds;
+    row["training"] = errors_json(result.places, point.training_errors);
+    row["held_out"] = errors_json(result.places, point.held_out_errors);
+    document["points"].push_back(row);
+  }
+  const SweepPoint* best = best_of(result);
+  document["best_C"] = best ? Json(best->C) : Json(nullptr);
+  document["models"] = job.folder.empty() ? Json(nullptr) : Json(job.folder);
+  document["version"] = TOPWOLF_VERSION;
+  document["warnings"] = job.warnings.sentences();
+  return document;
+}
+
+void warn_of_edge(const SweepResult& result, std::size_t asked, Warnings& warnings) {
+  const SweepPoint* best = best_of(result);
+  if (best == nullptr || asked < 2 || result.points.size() < asked) return;
+  if (best == &result.points.front() || best == &result.points.back())
+    warnings.add(
+        fmt::format("the lowest held-out error is at C = {:g}, an end of the range; try values beyond it", best->C));
+}
+
+}  // namespace
+
+int run_sweep(const Arguments& arguments) {
+  Job job;
+  job.options.train = training_options(arguments);
+  job.options.train.loss = loss_of(arguments);
+  job.options.C = grid_of(arguments);
+  if (arguments.has("validation") && arguments.has("holdout"))
+    fail(ErrorKind::option, "--validation and --holdout both say which rows are held out; give one of them");
+  if (const auto share = arguments.real("holdout"); share && !(*share > 0.0 && *share < 1.0))
+    fail(ErrorKind::option, "--holdout is {}; it must lie between 0 and 1", *share);
+  check_inputs(arguments);
+  check_outputs(arguments, {});
+  job.folder = models_folder(arguments);
+  load(arguments, job);
+  const SweepResult result = run_observed(arguments, job);
+  warn_of_edge(result, job.options.C.size(), job.warnings);
+  if (arguments.has("json")) {
+    print(dump(to_json(job, result)));
+  } else if (const SweepPoint* best = best_of(result)) {
+    print(fmt::format("lowest held-out top-1 error: {:.2f} % at C = {:g}; the sweep took {:.2f} s\n",
+                      100.0 * best->held_out_errors[0], best->C, result.seconds));
+  } else {
+    print(fmt::format("the sweep took {:.2f} s\n", result.seconds));
+  }
+  if (arguments.has("report") && !result.points.empty()) {
+    const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed, job.held_out_source,
+                                   job.warnings.sentences()};
+    write_text(arguments.text("report"),
+               sweep_report(context, result, describe_loss(job.options.train.loss), job.data_hash));
+  }
+  if (held_signal() != 0) return 128 + held_signal();
+  const bool all = std::all_of(result.points.begin(), result.points.end(),
+                               [](const SweepPoint& point) { return point.status == Status::converged; });
+  return all && result.points.size() >= 1 ? 0 : 5;
+}
+
+}  // namespace topwolf::cli

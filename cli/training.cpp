@@ -1,0 +1,147 @@
+#include "training.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "core/fail.hpp"
+#include "core/names.hpp"
+#include "data/cost_matrix.hpp"
+#include "data_options.hpp"
+#include "problem_options.hpp"
+
+namespace topwolf::cli {
+namespace {
+
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+bool same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  return !a.empty() && !b.empty() && fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
+}
+
+void apply_weights(const Arguments& arguments, Dataset& data) {
+  if (arguments.has("weights")) data.weights = load_weights(arguments.text("weights"), data.X.rows());
+  const std::string classes = arguments.text("class-weight");
+  if (classes == "balanced") {
+    weigh_classes(data, balanced_class_weights(data));
+  } else if (arguments.has("class-weight")) {
+    weigh_classes(data, load_class_weights(classes, data.classes));
+  }
+}
+
+}  // namespace
+
+TrainOptions training_options(const Arguments& arguments) {
+  TrainOptions options;
+  arguments.choice("normalize");  // refused here, used when the rows are there
+  const std::string solver = arguments.choice("solver");
+  for (const auto name :
+       {SolverName::automatic, SolverName::block, SolverName::apg, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
+    if (topwolf::to_string(name) == solver) options.solver = name;
+  const std::string scores = arguments.choice("scores");
+  for (const auto name : {ScoresName::automatic, ScoresName::weights, ScoresName::gram})
+    if (topwolf::to_string(name) == scores) options.scores = name;
+  options.tolerance = arguments.real("tolerance");
+  options.absolute_gap = arguments.real("absolute-gap");
+  options.max_iterations = arguments.integer("max-iterations", 1, largest).value_or(options.max_iterations);
+  options.time_limit_s = arguments.real("time-limit");
+  options.bias = arguments.real("bias").value_or(options.bias);
+  options.threads = threads_of(arguments);
+  options.seed = seed_of(arguments);
+  options.checkpoints.path = arguments.text("checkpoint");
+  options.checkpoints.resume = arguments.text("resume");
+  options.checkpoints.every_s = arguments.real("checkpoint-every").value_or(options.checkpoints.every_s);
+  if (arguments.has("checkpoint-every") && !arguments.has("checkpoint") && !arguments.has("resume"))
+    fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
+  if (arguments.has("weights") && arguments.has("label-weights"))
+    fail(ErrorKind::option, "--weights and --label-weights both say what a row weighs; give one of them");
+  check(options);
+  return options;
+}
+
+std::vector<double> grid_of(const Arguments& arguments) {
+  if (!arguments.has("C")) return log_spaced(0.01, 100.0, 9);
+  const std::string text = arguments.text("C");
+  const auto refuse = [&] {
+    fail(ErrorKind::option,
+         "--C is '{}'; it must be FROM:TO:COUNT with 0 < FROM <= TO, or numbers above 0 separated by commas", text);
+  };
+  const auto parts = split(text, ':');
+  const auto number = [&](std::string_view part) {
+    const auto value = parse_real(part);
+    if (!value || !(*value > 0.0)) refuse();
+    return *value;
+  };
+  std::vector<double> grid;
+  if (parts.size() == 3) {
+    const double from = number(parts[0]), to = number(parts[1]), count = number(parts[2]);
+    constexpr double most = 1000.0;
+    if (to < from || count != std::floor(count) || count > most || (count == 1.0 && from != to)) refuse();
+    return log_spaced(from, to, static_cast<std::int64_t>(count));
+  }
+  if (parts.size() != 1) refuse();
+  for (const auto part : split(text, ',')) grid.push_back(number(part));
+  return grid;
+}
+
+void check_inputs(const Arguments& arguments) {
+  if (arguments.has("validation-labels") && !arguments.has("validation"))
+    fail(ErrorKind::option, "--validation-labels are the labels of --validation, which is not given");
+  std::int64_t readers = arguments.required_positional(0) == "-" ? 1 : 0;
+  for (const char* key : {"labels", "validation", "validation-labels", "weights", "class-weight"})
+    readers += arguments.text(key) == "-" ? 1 : 0;
+  if (readers > 1) fail(ErrorKind::option, "standard input can be read only once, but {} inputs are -", readers);
+}
+
+void check_outputs(const Arguments& arguments, const std::vector<std::string>& others) {
+  std::vector<std::string> inputs{arguments.required_positional(0)};
+  for (const char* key : {"labels", "cost-matrix", "validation", "validation-labels", "weights", "class-weight"})
+    inputs.push_back(arguments.text(key));
+  std::vector<std::string> outputs = others;
+  for (const char* key : {"dual", "trace", "report", "checkpoint"}) outputs.push_back(arguments.text(key));
+  for (std::size_t a = 0; a < outputs.size(); ++a) {
+    if (!outputs[a].empty()) check_output(outputs[a], inputs);
+    for (std::size_t b = 0; b < a; ++b) {
+      if (same_file(outputs[a], outputs[b]))
+        fail(ErrorKind::option, "{} is named for two outputs; they must be different files", outputs[a]);
+    }
+  }
+}
+
+std::string output_argument(const Arguments& arguments, std::size_t place, const char* name) {
+  const auto given = arguments.positional(place);
+  if (given && given->empty()) fail(ErrorKind::option, "{} is empty; give a name, or leave it out", name);
+  if (given == "-")
+    fail(ErrorKind::option, "a model cannot be written to standard output; {} must be a file's name", name);
+  return given.value_or("");
+}
+
+Dataset load_training(const Arguments& arguments) {
+  LoadOptions options = load_options(arguments, arguments.required_positional(0));
+  options.label_weights = arguments.has("label-weights");
+  RawDataset raw = load_raw(options);
+  const Normalization normalization =
+      fit_normalization(parse_name<NormalizeKind>(arguments.choice("normalize")).value(), raw.X);
+  apply_normalization(normalization, raw.X);
+  Dataset data = make_dataset(std::move(raw));
+  data.normalization = normalization;
+  apply_weights(arguments, data);
+  return data;
+}
+
+std::vector<double> cost_matrix_of(const Arguments& arguments, const Dataset& data) {
+  if (!arguments.has("cost-matrix")) return {};
+  return load_cost_matrix(arguments.text("cost-matrix"), data.classes.size());
+}
+
+void add_data(Json& document, const Dataset& data) {
+  document["n"] = data.X.rows();
+  document["d"] = data.X.cols();
+  document["m"] = data.classes.size();
+  document["normalize"] = name_of(data.normalization.kind);
+  document["precision"] = name_of(data.X.precision());
+}
+
+}  // namespace topwolf::cli

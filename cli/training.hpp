@@ -1,0 +1,37 @@
+// What train, sweep and cv share: how to train, and on what. What can be refused early is refused before data is read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "summary.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf::cli {
+
+// Everything but the loss, C and lambda.
+TrainOptions training_options(const Arguments& arguments);
+
+// The values of --C of sweep and cv.
+std::vector<double> grid_of(const Arguments& arguments);
+
+// Standard input can be read by one of them only.
+void check_inputs(const Arguments& arguments);
+
+// Each can be written, is none of the inputs, and is given once. `others`: outputs that are no option's.
+void check_outputs(const Arguments& arguments, const std::vector<std::string>& others);
+
+// MODEL, or another output that is an argument, if it is given: neither empty nor "-".
+std::string output_argument(const Arguments& arguments, std::size_t place, const char* name);
+
+// Prepared and weighted as the options say.
+Dataset load_training(const Arguments& arguments);
+
+// (m x m), or empty.
+std::vector<double> cost_matrix_of(const Arguments& arguments, const Dataset& data);
+
+// n, d, m and what was done to the rows.
+void add_data(Json& document, const Dataset& data);
+
+}  // namespace topwolf::cli

@@ -1,0 +1,117 @@
+// Choosing C and the loss: sweeps over C and cross-validation. Every fit starts from the one before it and comes with
+// its certificate; the Gram matrix, where there is one, is made once for all of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topwolf/train.hpp"
+
+namespace topwolf {
+
+// `count` values from `first` to `last`, each the same number of times the one before.
+std::vector<double> log_spaced(double first, double last, std::int64_t count);
+
+// ---- Rows that are held out
+
+// Row numbers, from 0.
+struct Fold {
+  std::vector<std::int64_t> training;
+  std::vector<std::int64_t> held_out;
+};
+
+// Each class is dealt out evenly, in an order drawn from the seed. The rows of a class that has fewer rows than there
+// are folds stay in training, in every fold.
+std::vector<Fold> stratified_folds(const std::vector<std::int32_t>& y, std::int64_t m, std::int64_t folds,
+                                   std::uint64_t seed);
+
+// A share of every class, in (0, 1); a class keeps at least one row for training.
+Fold stratified_split(const std::vector<std::int32_t>& y, std::int64_t m, double share, std::uint64_t seed);
+
+// ---- Sweep
+
+struct SweepOptions {
+  TrainOptions train;                 // its C and lambda are not used
+  std::vector<double> C;              // in any order; they are tried from the smallest
+  const Dataset* held_out = nullptr;  // rows of the same classes (y = -1: another class), never trained on
+};
+
+struct SweepPoint {
+  double C = 0.0, lambda = 0.0;
+  Status status = Status::converged;
+  Certificate certificate;
+  std::int64_t iterations = 0, row_visits = 0;
+  double seconds = 0.0;
+  std::vector<double> training_errors, held_out_errors;  // at the places of the result
+};
+
+struct SweepResult {
+  std::vector<std::int64_t> places;  // the k of the errors
+  std::vector<SweepPoint> points;    // C ascending; fewer than asked for where the sweep was ended
+  std::string choice;                // of the solver, a sentence
+  double seconds = 0.0;
+};
+
+struct SweepObserver {
+  std::function<bool(double C, const Progress&)> pass{};                  // false: end the sweep
+  std::function<void(const SweepPoint&, const TrainResult&)> finished{};  // one point, with its model
+};
+
+// The time limit and the checkpoints are the whole sweep's. A resumed sweep does not call `finished` again for points
+// that were finished before.
+SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepObserver& observer = {});
+
+// ---- Cross-validation
+
+enum class Metric { top1, top3, top5, top10, cost };
+
+std::string_view to_string(Metric metric);  // "top1", ..., "cost"
+
+struct CvOptions {
+  TrainOptions train;            // its loss, C and lambda are not used
+  std::vector<LossSpec> losses;  // at least one
+  std::vector<double> C;         // in any order
+  std::vector<Fold> folds;       // at least two
+  Metric metric = Metric::top1;
+  bool one_standard_error = false;  // the smallest C that is within one standard error of the best, for its loss
+  bool refit = true;                // on all rows
+  // What is minimised instead of the metric, at weights (m x D) for one fold; one call at a time.
+  std::function<double(std::size_t fold, const LossSpec& loss, const std::vector<double>& W)> judge{};
+};
+
+// One loss at one C.
+struct CvPoint {
+  LossSpec loss;
+  double C = 0.0;
+  std::vector<double> errors;         // of the folds
+  std::vector<double> relative_gaps;  // of the folds
+  std::vector<std::int64_t> iterations;
+  std::vector<double> seconds;
+  double mean = 0.0, standard_error = 0.0;  // of the errors
+};
+
+struct CvResult {
+  std::vector<CvPoint> points;  // loss by loss, C ascending; empty where the job was ended
+  std::size_t best = 0;         // the lowest mean; of equals the first
+  std::size_t chosen = 0;       // by the rule
+  bool at_edge = false;         // the best C is the first or last of several
+  double seconds = 0.0;
+  std::optional<Status> ended;  // interrupted or time_limit, where the job was ended
+  std::optional<TrainResult> refitted;
+};
+
+struct CvProgress {
+  std::int64_t finished = 0, total = 0;  // fits, the last one on all rows included
+  double seconds = 0.0;
+  std::optional<double> seconds_left;  // as far as the fits so far tell
+};
+
+// Folds run side by side, with as many threads in all as the options allow. The observer is called after every pass,
+// one call at a time; false ends the job.
+CvResult cross_validate(const Dataset& data, const CvOptions& options,
+                        const std::function<bool(const CvProgress&)>& observer = {});
+
+}  // namespace topwolf

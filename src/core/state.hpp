@@ -1,0 +1,93 @@
+// The state of something that is at work, as named arrays: taken out, written to a file, and put back bit for bit. One
+// function per class lists its members for both directions:
+//
+//   void exchange(State& state) { state("epoch", epoch_); state("shares", share_); }
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "core/tensor_file.hpp"
+
+namespace topwolf {
+
+class State {
+ public:
+  // Empty, to be filled.
+  State() = default;
+  // To be put back; path is for messages.
+  static State read(const TensorFile& file);
+
+  bool restoring() const { return restoring_; }
+
+  template <class T>
+  void operator()(std::string_view name, std::vector<T>& values) {
+    if (restoring_) {
+      const Array& array = find(name, dtype_of<T>());
+      values.resize(array.bytes.size() / sizeof(T));
+      if (!values.empty()) std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+    } else {
+      put(name, dtype_of<T>(), values.data(), values.size() * sizeof(T));
+    }
+  }
+
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(std::string_view name, T& value) {
+    using Stored = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+    std::vector<Stored> one{static_cast<Stored>(value)};
+    (*this)(name, one);
+    if (restoring_) value = static_cast<T>(single(name, one));
+  }
+
+  void operator()(std::string_view name, std::string& text) {
+    std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    (*this)(name, bytes);
+    if (restoring_) text.assign(bytes.begin(), bytes.end());
+  }
+
+  // What `body` exchanges is called "name.…".
+  template <class Body>
+  void within(std::string_view name, const Body& body) {
+    const std::string outer = prefix_;
+    prefix_ += std::string(name) + ".";
+    body(*this);
+    prefix_ = outer;
+  }
+
+  // Whether something of this name was taken out.
+  bool has(std::string_view name) const { return arrays_.contains(prefix_ + std::string(name)); }
+  // All arrays of another state, under this one's prefix.
+  void add(std::string_view name, const State& part);
+  // What add() put there, to be put back.
+  State part(std::string_view name) const;
+
+  void write(const std::string& path, const std::string& metadata_json) const;
+
+ private:
+  struct Array {
+    std::string dtype;
+    std::vector<char> bytes;
+  };
+  void put(std::string_view name, std::string_view dtype, const void* data, std::size_t size);
+  const Array& find(std::string_view name, std::string_view dtype) const;
+  template <class T>
+  T single(std::string_view name, const std::vector<T>& values) const {
+    if (values.size() != 1) refuse(name);
+    return values[0];
+  }
+  [[noreturn]] void refuse(std::string_view name) const;
+
+  bool restoring_ = false;
+  std::string path_;
+  std::string prefix_;
+  std::map<std::string, Array> arrays_;
+};
+
+}  // namespace topwolf

@@ -1,0 +1,193 @@
+#include "report/selection_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/names.hpp"
+#include "report/page.hpp"
+#include "report/svg.hpp"
+#include "topwolf/version.hpp"
+
+namespace topwolf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string cell(const std::string& text) {
+  return fmt::format("<td class=\"n\">{}</td>", text);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.2f} %", 100.0 * share);
+}
+
+std::string warnings_of(const SelectionContext& context) {
+  std::string out;
+  for (const std::string& sentence : context.warnings) {
+    out += fmt::format("<p class=\"claim short\">{}</p>\n", escape_markup(sentence));
+  }
+  return out;
+}
+
+std::string run_table(const SelectionContext& context, const std::string& data_hash, double seconds) {
+  const Features& X = context.data.X;
+  std::string out = "<h2>The run</h2>\n<table>\n";
+  out += code_row("command", context.command);
+  out += table_row("topwolf", TOPWOLF_VERSION);
+  out += table_row("seed", fmt::format("{}", context.seed));
+  out += code_row("fingerprint of the data", data_hash);
+  out += table_row("rows", fmt::format("{}", X.rows()));
+  out += table_row("features",
+                   fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", name_of(X.precision())));
+  out += table_row("classes", fmt::format("{}", context.data.classes.size()));
+  if (!context.held_out.empty()) out += table_row("held out", context.held_out);
+  out += table_row("time", fmt::format("{:.2f} s", seconds));
+  out += table_row("peak memory", fmt::format("{:.0f} MB", peak_megabytes()));
+  return out + "</table>\n";
+}
+
+Json run_figures(const SelectionContext& context, const std::string& data_hash, double seconds) {
+  return {{"version", TOPWOLF_VERSION},       {"command", context.command}, {"seed", context.seed},
+          {"data_hash", data_hash},           {"n", context.data.X.rows()}, {"d", context.data.X.cols()},
+          {"m", context.data.classes.size()}, {"seconds", seconds},         {"warnings", context.warnings}};
+}
+
+const Plot::Axis C_axis{"C", Plot::Scale::log};
+const Plot::Axis error_axis{"error, %", Plot::Scale::linear, true};
+
+// ---- Sweep
+
+std::string sweep_plots(const SweepResult& result, bool held_out) {
+  Plot errors(held_out ? "Held-out error against C" : "Training error against C", C_axis, error_axis);
+  for (std::size_t a = 0; a < result.places.size(); ++a) {
+    Plot::Points points;
+    for (const SweepPoint& point : result.points) {
+      points.emplace_back(point.C, 100.0 * (held_out ? point.held_out_errors : point.training_errors)[a]);
+    }
+    errors.add_line(fmt::format("top-{}", result.places[a]), points);
+  }
+  Plot both("Top-1 error", C_axis, error_axis), work("Passes", C_axis, {"passes", Plot::Scale::linear, true});
+  Plot::Points training, other, passes;
+  for (const SweepPoint& point : result.points) {
+    training.emplace_back(point.C, 100.0 * point.training_errors[0]);
+    if (held_out) other.emplace_back(point.C, 100.0 * point.held_out_errors[0]);
+    passes.emplace_back(point.C, static_cast<double>(point.iterations));
+  }
+  both.add_line("training", training);
+  if (held_out) both.add_line("held out", other);
+  work.add_line("passes", passes);
+  return "<h2>Pictures</h2>\n<div class=\"row\">\n" + errors.svg() + (held_out ? both.svg() : "") + work.svg() +
+         "</div>\n";
+}
+
+std::string sweep_table(const SweepResult& result, bool held_out) {
+  std::string out =
+      "<h2>Points</h2>\n<table>\n<tr><th class=\"n\">C</th><th class=\"n\">lambda</th><th class=\"n\">primal</th>"
+      "<th class=\"n\">relative gap</th><th class=\"n\">passes</th><th class=\"n\">seconds</th>";
+  for (const std::int64_t k : result.places) out += fmt::format("<th class=\"n\">training top-{}</th>", k);
+  if (held_out) {
+    for (const std::int64_t k : result.places) out += fmt::format("<th class=\"n\">held-out top-{}</th>", k);
+  }
+  out += "<th>status</th></tr>\n";
+  for (const SweepPoint& point : result.points) {
+    out += "<tr>" + cell(fmt::format("{:g}", point.C)) + cell(fmt::format("{:.4g}", point.lambda)) +
+           cell(fmt::format("{:.6g}", point.certificate.primal)) +
+           cell(fmt::format("{:.1e}", point.certificate.relative_gap())) + cell(fmt::format("{}", point.iterations)) +
+           cell(fmt::format("{:.2f}", point.seconds));
+    for (const double error : point.training_errors) out += cell(percent(error));
+    for (const double error : point.held_out_errors) out += cell(percent(error));
+    out += fmt::format("<td>{}</td></tr>\n", to_string(point.status));
+  }
+  return out + "</table>\n";
+}
+
+// ---- Cross-validation
+
+std::string cv_plots(const CvResult& result, const std::string& metric) {
+  Plot errors("Held-out " + metric + " against C", C_axis,
+              {metric == "cost" ? "mean cost" : "error, %", Plot::Scale::linear, true});
+  const double unit = metric == "cost" ? 1.0 : 100.0;
+  for (std::size_t from = 0; from < result.points.size();) {
+    const std::string loss = to_string(result.points[from].loss);
+    Plot::Points points;
+    std::vector<double> reach;
+    for (; from < result.points.size() && to_string(result.points[from].loss) == loss; ++from) {
+      points.emplace_back(result.points[from].C, unit * result.points[from].mean);
+      reach.push_back(unit * result.points[from].standard_error);
+    }
+    errors.add_bars(loss, points, reach);
+  }
+  return "<h2>Picture</h2>\n<div class=\"row\">\n" + errors.svg() +
+         "</div>\n<p class=\"note\">Bars reach one standard error up and down.</p>\n";
+}
+
+std::string cv_table(const CvResult& result, const std::string& metric) {
+  std::string out =
+      "<h2>Points</h2>\n<table>\n<tr><th>loss</th><th class=\"n\">C</th><th class=\"n\">mean</th>"
+      "<th class=\"n\">standard error</th><th class=\"n\">largest relative gap</th><th></th></tr>\n";
+  const auto shown = [&](double error) { return metric == "cost" ? fmt::format("{:.5g}", error) : percent(error); };
+  for (std::size_t p = 0; p < result.points.size(); ++p) {
+    const CvPoint& point = result.points[p];
+    out += fmt::format("<tr><td>{}</td>", escape_markup(to_string(point.loss))) + cell(fmt::format("{:g}", point.C)) +
+           cell(shown(point.mean)) + cell(shown(point.standard_error)) +
+           cell(fmt::format("{:.1e}", *std::max_element(point.relative_gaps.begin(), point.relative_gaps.end())));
+    out += fmt::format("<td>{}</td></tr>\n", p == result.chosen ? "chosen" : (p == result.best ? "best" : ""));
+  }
+  return out + "</table>\n";
+}
+
+}  // namespace
+
+std::string sweep_report(const SelectionContext& context, const SweepResult& result, const std::string& loss,
+                         const std::string& data_hash) {
+  const bool held_out = !context.held_out.empty();
+  std::string body = warnings_of(context);
+  const auto converged = std::count_if(result.points.begin(), result.points.end(),
+                                       [](const SweepPoint& point) { return point.status == Status::converged; });
+  body += fmt::format("<p class=\"claim{}\">{} of {} points are certified to the tolerance asked for. Loss: {}.</p>\n",
+                      converged == static_cast<std::ptrdiff_t>(result.points.size()) ? "" : " short", converged,
+                      result.points.size(), escape_markup(loss));
+  body += fmt::format("<p>Solver: {}.</p>\n", escape_markup(result.choice));
+  body += sweep_plots(result, held_out) + sweep_table(result, held_out) + run_table(context, data_hash, result.seconds);
+  Json figures = run_figures(context, data_hash, result.seconds);
+  figures["loss"] = loss;
+  figures["places"] = result.places;
+  for (const SweepPoint& point : result.points) {
+    figures["points"].push_back({{"C", point.C},
+                                 {"primal", point.certificate.primal},
+                                 {"dual", point.certificate.dual},
+                                 {"iterations", point.iterations},
+                                 {"seconds", point.seconds},
+                                 {"training_errors", point.training_errors},
+                                 {"held_out_errors", point.held_out_errors}});
+  }
+  return page("topwolf sweep", body, figures);
+}
+
+std::string cv_report(const SelectionContext& context, const CvResult& result, const std::string& metric,
+                      const std::string& rule, const std::string& certificate) {
+  const CvPoint& chosen = result.points[result.chosen];
+  std::string body = warnings_of(context);
+  body += fmt::format("<p class=\"claim\">Chosen ({}): <strong>{} at C = {:g}</strong>.", escape_markup(rule),
+                      escape_markup(to_string(chosen.loss)), chosen.C);
+  if (!certificate.empty()) body += fmt::format(" Trained on all rows: {}.", escape_markup(certificate));
+  body += "</p>\n" + cv_plots(result, metric) + cv_table(result, metric);
+  const std::string data_hash = result.refitted ? result.refitted->model.data_hash : "";
+  body += run_table(context, data_hash, result.seconds);
+  Json figures = run_figures(context, data_hash, result.seconds);
+  figures["metric"] = metric;
+  for (const CvPoint& point : result.points) {
+    figures["points"].push_back({{"loss", to_string(point.loss)},
+                                 {"C", point.C},
+                                 {"mean", point.mean},
+                                 {"standard_error", point.standard_error},
+                                 {"errors", point.errors},
+                                 {"relative_gaps", point.relative_gaps}});
+  }
+  figures["best"] = result.best;
+  figures["chosen"] = result.chosen;
+  return page("topwolf cross-validation", body, figures);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,70 @@
+#include "train/checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/hash.hpp"
+#include "core/strict_json.hpp"
+#include "topwolf/version.hpp"
+
+namespace topwolf {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* format_name = "topwolf-checkpoint";
+
+std::string cost_hash(const std::vector<double>& cost) {
+  if (cost.empty()) return "none";
+  Hasher hasher;
+  hasher.add(cost.data(), cost.size() * sizeof(double));
+  return hasher.hex();
+}
+
+}  // namespace
+
+Identity identity_of(const std::string& kind, const std::string& data_hash, const TrainOptions& options) {
+  return {{"the command", kind},
+          {"the fingerprint of the data", data_hash},
+          {"the version of topwolf", TOPWOLF_VERSION},
+          {"the fingerprint of the cost matrix", cost_hash(options.loss.cost_matrix)},
+          {"the bias", fmt::format("{}", options.bias)},
+          {"the solver", std::string(to_string(options.solver))},
+          {"scores", std::string(to_string(options.scores))},
+          {"the seed", fmt::format("{}", options.seed)}};
+}
+
+Checkpoint::Checkpoint(const Checkpoints& options, Identity identity)
+    : path_(options.path.empty() ? options.resume : options.path),
+      resume_(options.resume),
+      every_s_(options.every_s),
+      identity_(std::move(identity)) {}
+
+std::optional<State> Checkpoint::resumed() const {
+  if (resume_.empty()) return std::nullopt;
+  const TensorFile file = TensorFile::read(resume_);
+  const json metadata = parse_strict_json(file.metadata(), resume_, "the metadata");
+  if (!metadata.is_object() || metadata.value("format", json()) != format_name) {
+    fail(ErrorKind::data, "{}: is no checkpoint", resume_);
+  }
+  const json& theirs = metadata.value("identity", json::object());
+  for (const auto& [name, value] : identity_) {
+    const auto found = theirs.find(name);
+    const std::string there = found != theirs.end() && found->is_string() ? found->get<std::string>() : "unknown";
+    if (there != value) {
+      fail(ErrorKind::data, "{}: the checkpoint is of another job: {} was {} and is {} now", resume_, name, there,
+           value);
+    }
+  }
+  return State::read(file);
+}
+
+void Checkpoint::write(const State& state) {
+  json identity = json::object();
+  for (const auto& [name, value] : identity_) identity[name] = value;
+  state.write(path_, json{{"format", format_name}, {"identity", identity}}.dump());
+  since_ = Stopwatch();
+}
+
+}  // namespace topwolf

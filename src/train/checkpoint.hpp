@@ -1,0 +1,40 @@
+// The file in which a job leaves its state, and which jobs it fits: the same data and the same options, by name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/state.hpp"
+#include "topwolf/dataset.hpp"
+#include "topwolf/options.hpp"
+
+namespace topwolf {
+
+// What must be the same, in words: {"the loss", "usunier:20"}, ... The first that differs is named.
+using Identity = std::vector<std::pair<std::string, std::string>>;
+
+// Of a job of this kind ("train", "sweep", "cv") on this data, apart from what it is that the job tries.
+Identity identity_of(const std::string& kind, const std::string& data_hash, const TrainOptions& options);
+
+class Checkpoint {
+ public:
+  Checkpoint(const Checkpoints& options, Identity identity);
+
+  bool wanted() const { return !path_.empty(); }
+  // To go on from; none where the job starts from the beginning.
+  std::optional<State> resumed() const;
+  // Whether it is time for the next one.
+  bool due() const { return wanted() && since_.seconds() >= every_s_; }
+  void write(const State& state);
+
+ private:
+  const std::string path_, resume_;
+  const double every_s_;
+  const Identity identity_;
+  Stopwatch since_;
+};
+
+}  // namespace topwolf

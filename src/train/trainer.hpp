@@ -1,0 +1,84 @@
+// Rows prepared once for any number of problems on them: lambda, the loss and the example weights change, the checks
+// and the Gram matrix stay, and each run can begin where the one before it ended.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "solve/driver.hpp"
+#include "solve/method.hpp"
+#include "topwolf/train.hpp"
+
+namespace topwolf {
+
+// What a run found, before it is a model.
+struct Fit {
+  RunResult run;
+  std::vector<double> W;  // (m x D), certified
+  Loss loss;
+  double lambda = 0.0;
+  double C = 0.0;
+  std::int64_t row_visits = 0;
+  double seconds = 0.0;  // of this run, its certificate included
+};
+
+// How a run begins, and who looks on.
+struct FitHooks {
+  Observer observer{};
+  bool warm = false;              // from the last run's dual, where there is one and the method can
+  Between between{};              // may ask for state()
+  const State* resume = nullptr;  // what state() said in a run of the same problem
+};
+
+class Trainer {
+ public:
+  // Throws Error{data} for rows that cannot be trained on. From the options come solver, scores, bias and threads;
+  // `workers` trainers with the same rows will be at work at the same time.
+  Trainer(Dataset data, const TrainOptions& options, int workers = 1);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // The same rows with other example weights, on so many threads; a weight of 0 leaves the row out. What is made by
+  // make_shared() before is used by all.
+  void make_shared();
+  std::unique_ptr<Trainer> with_weights(std::vector<double> weights, int threads) const;
+
+  // Solves the problem of these options, which must not differ from the trainer's own in what it took from them. The
+  // clock counts for the time limit.
+  Fit fit(const TrainOptions& options, const Stopwatch& clock, const FitHooks& hooks = {});
+  // Of the run that is going on.
+  State state();
+
+  // The same as users see it.
+  TrainResult result(const TrainOptions& options, Fit fit);
+  const std::string& data_hash();
+
+  // P(W) in double.
+  double primal(const TrainOptions& options, const std::vector<double>& W);
+
+  const Dataset& data() const { return data_; }
+  const Method& method() const { return method_; }
+
+ private:
+  Trainer(const Trainer& rows, std::vector<double> weights, int threads);
+  void set_problem(const TrainOptions& options);
+  void make_scores();
+  std::unique_ptr<Solver> solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda,
+                                     const Loss& earlier_loss);
+
+  Dataset data_;
+  Features X_;  // dense where that is faster
+  Problem problem_;
+  int threads_;
+  Method method_;
+  std::shared_ptr<const Gram> gram_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<BlockScores> scores_;
+  std::unique_ptr<Solver> solver_;  // of the last run
+  RunState run_;                    // of the last run
+  std::string data_hash_;           // once it was asked for
+};
+
+}  // namespace topwolf

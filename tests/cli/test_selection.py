@@ -1,0 +1,258 @@
+"""sweep and cv: tables, models, choices, and what they refuse."""
+
+import json
+
+import numpy as np
+import pytest
+import support
+
+
+@pytest.fixture
+def data(tmp_path):
+    X, y = support.blobs(n=150, d=6, m=5, seed=3, spread=1.0)
+    support.write_libsvm(tmp_path / "train.svm", X, y)
+    support.write_libsvm(tmp_path / "test.svm", *support.blobs(n=60, d=6, m=5, seed=4, spread=1.0))
+    return tmp_path / "train.svm"
+
+
+# ---- sweep
+
+
+def test_a_sweep_prints_one_row_a_point_and_writes_every_model(topwolf, data):
+    out = topwolf("sweep", data, "models", "-c", "0.1:10:3", "--holdout", "0.2").stdout.splitlines()
+    assert out[0].split()[:6] == ["C", "lambda", "primal", "gap", "passes", "seconds"]
+    assert [float(line.split()[0]) for line in out[1:4]] == [0.1, 1, 10]
+    assert "lowest held-out top-1 error" in out[4]
+    names = sorted(path.name for path in (topwolf.folder / "models").iterdir())
+    assert names == ["C_0.1.topwolf", "C_1.topwolf", "C_10.topwolf"]
+    for path in (topwolf.folder / "models").iterdir():
+        assert topwolf.json("inspect", path)["relative_gap"] <= 1e-3
+
+
+def test_every_point_brackets_what_train_finds(topwolf, data):
+    swept = topwolf.json("sweep", data, "-c", "0.1,10,1", "--loss", "usunier:2", "--tolerance", "1e-5", "--validation", "test.svm")
+    assert [point["C"] for point in swept["points"]] == [0.1, 1, 10]
+    for point in swept["points"]:
+        alone = topwolf.json("train", data, "m.topwolf", "-c", point["C"], "--loss", "usunier:2", "--tolerance", "1e-5")
+        assert point["status"] == "converged" and point["relative_gap"] <= 1e-5
+        assert point["primal"] >= alone["dual"] and point["dual"] <= alone["primal"]
+        assert point["lambda"] == pytest.approx(alone["lambda"])
+        errors = topwolf.json("evaluate", "test.svm", "m.topwolf")
+        assert point["held_out"]["top1_error"] == pytest.approx(errors["top1_error"], abs=0.04)
+    assert swept["best_C"] in (0.1, 1, 10)
+
+
+def test_the_end_of_the_range_is_warned_of(topwolf, data):
+    swept = topwolf.json("sweep", data, "-c", "1e-4,1e-3", "--validation", "test.svm")
+    assert any("an end of the range" in sentence for sentence in swept["warnings"])
+
+
+# ---- cv
+
+
+def test_cv_chooses_refits_and_remembers_the_search(topwolf, data):
+    found = topwolf.json("cv", data, "m.topwolf", "-c", "0.01:100:5", "--loss", "max-hinge,usunier:2,top-k:3", "--folds", "3", "--metric", "top3")
+    assert len(found["points"]) == 15 and found["folds"] == 3
+    means = [point["mean"] for point in found["points"]]
+    assert found["best"] == found["chosen"] == int(np.argmin(means))
+    for point in found["points"]:
+        assert len(point["errors"]) == 3
+        assert point["mean"] == pytest.approx(np.mean(point["errors"]))
+        assert point["standard_error"] == pytest.approx(np.std(point["errors"], ddof=1) / np.sqrt(3))
+        assert max(point["relative_gaps"]) <= 1e-3
+    chosen = found["points"][found["chosen"]]
+    assert found["C"] == chosen["C"]
+    model = topwolf.json("inspect", "m.topwolf")
+    assert model["search"]["metric"] == "top3" and len(model["search"]["points"]) == 15
+    assert model["search"]["points"][model["search"]["chosen"]]["C"] == chosen["C"]
+    alone = topwolf.json("train", data, "alone.topwolf", "--loss", chosen["loss"], "-c", chosen["C"])
+    assert model["primal"] == alone["primal"] and model["dual"] == alone["dual"]
+
+
+def test_cv_prints_a_table_that_marks_the_choice(topwolf, data):
+    done = topwolf("cv", data, "-c", "0.1,1", "--folds", "3")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["loss", "C", "top1", "std", "error", "gap", "seconds"]
+    assert sum(line.endswith("chosen") for line in lines) == 1
+    assert "chosen: max-hinge, C = " in done.stdout
+    assert "of 7 fits" in done.stderr and "left" in done.stderr
+    assert topwolf("cv", data, "-c", "0.1,1", "--folds", "3", "--quiet").stderr.replace("topwolf: warning:", "").count("fits") == 0
+    assert not list(topwolf.folder.glob("*.topwolf"))
+
+
+def test_one_standard_error_takes_the_smaller_C(topwolf, data):
+    grid = ("-c", "0.01:100:9", "--folds", "5")
+    best, simple = topwolf.json("cv", data, *grid), topwolf.json("cv", data, *grid, "--choose", "one-se")
+    point = best["points"][best["best"]]
+    within = [p["C"] for p in best["points"] if p["mean"] <= point["mean"] + point["standard_error"]]
+    assert simple["points"][simple["chosen"]]["C"] == min(within)
+    assert simple["best"] == best["best"]
+
+
+def test_small_classes_stay_in_training(topwolf, data):
+    with data.open("a") as file:
+        file.write("9 1:1\n9 2:1\n")
+    done = topwolf.json("cv", data, "-c", "1", "--folds", "3")
+    assert any("1 of 6 classes have fewer rows than there are folds" in sentence for sentence in done["warnings"])
+
+
+def test_cv_minimises_costs(topwolf, data):
+    np.savetxt(topwolf.folder / "cost.txt", 3.0 * (1 - np.eye(5)))
+    found = topwolf.json("cv", data, "-c", "1", "--folds", "3", "--metric", "cost", "--cost-matrix", "cost.txt")
+    assert 0 < found["points"][0]["mean"] < 3
+    topwolf.refuses("cv", data, "--metric", "cost", code=2, saying="--cost-matrix")
+
+
+# ---- both
+
+
+@pytest.mark.parametrize("command", ["sweep", "cv"])
+@pytest.mark.parametrize("grid", ["10:0.1:3", "0:1:3", "1:2:0", "1:2:1.5", "1:2", "1:2:3:4", "a", "1,,2", "-1,1", "", "1:1e400:3", "1:2:1"])
+def test_ranges_that_are_none_are_refused(topwolf, data, command, grid):
+    topwolf.refuses(command, data, "--C=" + grid if grid else "--C=", code=2, saying="--C")
+
+
+@pytest.mark.parametrize(
+    "options, code, saying",
+    [
+        (("sweep", "--holdout", "1.5"), 2, "between 0 and 1"),
+        (("sweep", "--holdout", "0.2", "--validation", "test.svm"), 2, "give one of them"),
+        (("cv", "--folds", "1"), 2, "--folds"),
+        (("cv", "--folds", "1000"), 3, "as many rows as there are folds"),
+        (("cv", "--metric", "top2"), 2, "top1, top3"),
+        (("cv", "--loss", "max-hinge,nothing"), 2, "nothing"),
+        (("cv", "--loss", "top-k:7"), 3, "7"),
+        (("cv", "--lambda", "1"), 2, "--lambda"),
+        (("sweep", "--checkpoint-every", "5"), 2, "--checkpoint"),
+    ],
+)
+def test_what_does_not_fit_is_refused(topwolf, data, options, code, saying):
+    command, *rest = options
+    if options[-1] == "1000":
+        done = topwolf(command, data, *rest, code=code)
+        assert saying in done.stderr
+        return
+    topwolf.refuses(command, data, *rest, code=code, saying=saying)
+
+
+def test_a_folder_of_models_must_not_be_a_file(topwolf, data):
+    (topwolf.folder / "models").write_text("mine")
+    topwolf.refuses("sweep", data, "models", code=4, saying="must be a folder")
+    assert (topwolf.folder / "models").read_text() == "mine"
+
+
+def test_the_time_limit_is_the_whole_jobs(topwolf, data):
+    swept = topwolf.json("sweep", data, "--tolerance", "1e-15", "--precision", "float64", "--time-limit", "0.05", code=5)
+    assert len(swept["points"]) < 9
+    found = topwolf.json("cv", data, "m.topwolf", "--tolerance", "1e-15", "--precision", "float64", "--time-limit", "0.05", code=5)
+    assert found["ended"] == "time_limit" and found["points"] == []
+    assert not (topwolf.folder / "m.topwolf").exists()
+
+
+# ---- checkpoints
+
+
+@pytest.mark.parametrize("command", ["train", "sweep", "cv"])
+def test_a_job_that_was_stopped_ends_the_same(topwolf, data, command):
+    job = {
+        "train": ("train", data, "m.topwolf", "-c", "100"),
+        "sweep": ("sweep", data, "models", "-c", "1,100"),
+        "cv": ("cv", data, "m.topwolf", "-c", "1,100", "--folds", "3"),
+    }[command]
+    job += ("--tolerance", "1e-7", "--precision", "float64")
+    result = topwolf.folder / ("models/C_100.topwolf" if command == "sweep" else "m.topwolf")
+    topwolf(*job)
+    whole = topwolf.json("inspect", result)
+    weights = result.read_bytes()[-5 * 6 * 8 :]
+    result.unlink()
+    limits = ("--checkpoint", "job.ckpt", "--time-limit", "0.01")
+    done = topwolf(*job, *limits, code=5)
+    sittings = 1
+    while done.returncode == 5 and sittings < 400:
+        done = __import__("subprocess").run([topwolf.path, *map(str, job), "--resume", "job.ckpt", "--time-limit", "0.02"], capture_output=True, text=True, cwd=topwolf.folder, env=topwolf.env)
+        assert done.returncode in (0, 5), done.stderr
+        sittings += 1
+    assert done.returncode == 0
+    again = topwolf.json("inspect", result)
+    assert {key: again[key] for key in ("primal", "dual", "iterations")} == {key: whole[key] for key in ("primal", "dual", "iterations")}
+    assert result.read_bytes()[-5 * 6 * 8 :] == weights
+
+
+def test_another_job_or_a_cut_file_is_refused(topwolf, data):
+    topwolf("train", data, "m.topwolf", "--max-iterations", "2", "--tolerance", "1e-9", "--checkpoint", "job.ckpt", code=5)
+    (topwolf.folder / "m.topwolf").unlink()
+    resume = ("--resume", "job.ckpt", "--quiet")
+    assert "C was 1 and is 2 now" in topwolf("train", data, "m.topwolf", "-c", "2", *resume, code=3).stderr
+    assert "the loss was max-hinge and is usunier:2 now" in topwolf("train", data, "m.topwolf", "--loss", "usunier:2", *resume, code=3).stderr
+    assert "the fingerprint of the data" in topwolf("train", "test.svm", "m.topwolf", *resume, code=3).stderr
+    assert "the command was train and is sweep now" in topwolf("sweep", data, *resume, code=3).stderr
+    whole = (topwolf.folder / "job.ckpt").read_bytes()
+    (topwolf.folder / "job.ckpt").write_bytes(whole[: len(whole) // 2])
+    assert "job.ckpt" in topwolf("train", data, "m.topwolf", *resume, code=3).stderr
+    assert not (topwolf.folder / "m.topwolf").exists()
+    assert topwolf("train", data, "m.topwolf", "--resume", "none.ckpt", "--quiet", code=4)
+
+
+# ---- weights
+
+
+def repeated(data, path, times):
+    lines = data.read_text().splitlines()
+    path.write_text("".join((line + "\n") * k for line, k in zip(lines, times)))
+    return path
+
+
+def test_weights_are_repeated_rows(topwolf, data):
+    times = np.arange(150) * 7 % 4
+    twice = repeated(data, topwolf.folder / "repeated.svm", times)
+    np.savetxt(topwolf.folder / "weights.txt", times, fmt="%d")
+    np.save(topwolf.folder / "weights.npy", times.astype(np.float32))
+    lines = data.read_text().splitlines()
+    labelled = topwolf.folder / "labelled.svm"
+    labelled.write_text("".join(line.replace(" ", f":{k} ", 1) + "\n" for line, k in zip(lines, times)))
+    options = ("--loss", "top-k:2", "--tolerance", "1e-9", "--precision", "float64", "-c", "0.5")
+    want = topwolf.json("train", twice, "m", *options)
+    for given in ((data, "m", "--weights", "weights.txt"), (data, "m", "--weights", "weights.npy"), (labelled, "m", "--label-weights")):
+        got = topwolf.json("train", *given, *options)
+        assert got["primal"] == pytest.approx(want["primal"], rel=2e-9)
+        assert got["relative_gap"] <= 1e-9 and got["lambda"] == pytest.approx(want["lambda"])
+
+
+def test_class_weights(topwolf, data):
+    lines = [line for k, line in enumerate(data.read_text().splitlines()) if not (line.startswith("2 ") and k % 3)]
+    data.write_text("\n".join(lines) + "\n")
+    labels = [int(line.split()[0]) for line in lines]
+    balanced = {j: len(labels) / (5 * labels.count(j)) for j in range(1, 6)}
+    (topwolf.folder / "classes.txt").write_text("".join(f"{j} {w!r}\n" for j, w in balanced.items()))
+    options = ("--tolerance", "1e-9", "--precision", "float64")
+    first = topwolf.json("train", data, "m", "--class-weight", "balanced", *options)
+    second = topwolf.json("train", data, "m", "--class-weight", "classes.txt", *options)
+    assert first["primal"] == pytest.approx(second["primal"], rel=1e-8)
+    assert first["primal"] != pytest.approx(topwolf.json("train", data, "m", *options)["primal"], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "content, saying",
+    [("1\n" * 149, "149 weights for 150 rows"), ("-1\n" * 150, "at least 0"), ("nan\n" * 150, "not finite"), ("x\n" * 150, "at least 0"), ("0\n" * 150, "all example weights are 0")],
+)
+def test_bad_weights_are_refused(topwolf, data, content, saying):
+    (topwolf.folder / "w.txt").write_text(content)
+    topwolf.refuses("train", data, "m", "--weights", "w.txt", "--quiet", code=3, saying=saying)
+
+
+def test_weights_are_given_in_one_way(topwolf, data):
+    (topwolf.folder / "w.txt").write_text("1\n" * 150)
+    topwolf.refuses("train", data, "--weights", "w.txt", "--label-weights", code=2, saying="give one of them")
+    topwolf.refuses("train", data, "--class-weight", "none.txt", code=4, saying="none.txt")
+
+
+def test_reports_hold_the_figures(topwolf, data):
+    topwolf("sweep", data, "-c", "0.1,1", "--holdout", "0.3", "--report", "s.html", "--quiet")
+    topwolf("cv", data, "-c", "0.001,0.01", "--folds", "3", "--loss", "max-hinge,usunier:2", "--report", "c.html", "--quiet")
+    for name, points in (("s.html", 2), ("c.html", 4)):
+        page = (topwolf.folder / name).read_text()
+        figures = json.loads(page.split('id="topwolf">')[1].split("</script>")[0])
+        assert len(figures["points"]) == points
+        assert page.count("<svg") >= 1
+    assert page.count('class="bar"') == 4
+    assert "an end of the range" in page

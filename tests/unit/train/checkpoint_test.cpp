@@ -1,0 +1,247 @@
+// Jobs that are stopped again and again end with the same bits as jobs that never were.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/plain_problem.hpp"
+#include "topwolf/topwolf.hpp"
+#include "unit/core/temp_folder.hpp"
+
+namespace topwolf {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Storage;
+
+Dataset rows(Storage storage = Storage::dense32) {
+  return testing::dataset_of(testing::random_samples(80, 6, 5, 21), storage);
+}
+
+void expect_same(const Model& a, const Model& b) {
+  EXPECT_EQ(a.W, b.W);
+  EXPECT_EQ(a.certificate.primal, b.certificate.primal);
+  EXPECT_EQ(a.certificate.dual, b.certificate.dual);
+  EXPECT_EQ(a.iterations, b.iterations);
+  EXPECT_EQ(a.status, b.status);
+}
+
+// True for the first k calls.
+auto stop_after(std::int64_t k) {
+  return [k](const auto&...) mutable { return --k > 0; };
+}
+
+struct Method {
+  SolverName solver;
+  ScoresName scores;
+  Storage storage;
+  double smoothing;
+};
+
+class Resumed : public ::testing::TestWithParam<Method> {};
+
+TEST_P(Resumed, TrainingEndsWithTheSameBits) {
+  const Method& method = GetParam();
+  const Dataset data = rows(method.storage);
+  const TempFolder folder;
+  TrainOptions options;
+  options.solver = method.solver;
+  options.scores = method.scores;
+  options.loss = parse_loss("top-k:3");
+  options.loss.smoothing = method.smoothing;
+  options.C = 20.0;
+  options.tolerance = method.solver == SolverName::block ? 1e-6 : 1e-3;
+  options.max_iterations = 200;
+  const Model whole = train(data, options).model;
+  ASSERT_GT(whole.iterations, 5);
+  for (const std::int64_t k : {1, 2, 3, 7}) {
+    options.checkpoints.path = folder.file("checkpoint");
+    options.checkpoints.resume.clear();
+    Model model = train(data, options, stop_after(k)).model;
+    options.checkpoints.resume = options.checkpoints.path;
+    std::int64_t sittings = 1;
+    for (; model.status == Status::interrupted; ++sittings) model = train(data, options, stop_after(k)).model;
+    EXPECT_GE(sittings, whole.iterations / k);
+    expect_same(model, whole);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, Resumed,
+                         ::testing::Values(Method{SolverName::block, ScoresName::gram, Storage::dense32, 0.0},
+                                           Method{SolverName::block, ScoresName::gram, Storage::dense64, 0.1},
+                                           Method{SolverName::block, ScoresName::weights, Storage::dense32, 0.0},
+                                           Method{SolverName::block, ScoresName::weights, Storage::csr32, 0.0},
+                                           Method{SolverName::apg, ScoresName::automatic, Storage::dense32, 0.0},
+                                           Method{SolverName::lsfw, ScoresName::automatic, Storage::dense32, 0.0},
+                                           Method{SolverName::lsfw, ScoresName::automatic, Storage::dense32, 0.1},
+                                           Method{SolverName::stdfw, ScoresName::automatic, Storage::csr64, 0.0},
+                                           Method{SolverName::pg, ScoresName::automatic, Storage::dense64, 0.0}));
+
+TEST(Resumed, ALimitCanBeRaised) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  TrainOptions options;
+  options.tolerance = 1e-6;
+  options.C = 20.0;
+  const Model whole = train(data, options).model;
+  options.checkpoints.path = folder.file("checkpoint");
+  options.max_iterations = 4;
+  EXPECT_EQ(train(data, options).model.status, Status::iteration_limit);
+  options.checkpoints.resume = options.checkpoints.path;
+  options.max_iterations = 100000;
+  expect_same(train(data, options).model, whole);
+}
+
+TEST(Resumed, ASweepEndsWithTheSameBits) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  SweepOptions options;
+  options.train.tolerance = 1e-5;
+  options.C = {0.1, 1.0, 10.0};
+  std::vector<std::vector<double>> weights;
+  SweepObserver observer;
+  observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
+    if (point.status == Status::converged) weights.push_back(result.model.W);
+  };
+  const SweepResult whole = sweep(data, options, observer);
+  const auto expected = std::exchange(weights, {});
+  for (const std::int64_t k : {1, 2, 5}) {
+    weights.clear();
+    options.train.checkpoints = {folder.file("sweep"), 600.0, ""};
+    SweepResult result;
+    do {
+      observer.pass = stop_after(k);
+      result = sweep(data, options, observer);
+      options.train.checkpoints.resume = options.train.checkpoints.path;
+    } while (result.points.size() < 3 || result.points.back().status == Status::interrupted);
+    EXPECT_EQ(weights, expected);
+    for (std::size_t p = 0; p < 3; ++p) {
+      EXPECT_EQ(result.points[p].certificate.primal, whole.points[p].certificate.primal);
+      EXPECT_EQ(result.points[p].iterations, whole.points[p].iterations);
+      EXPECT_EQ(result.points[p].training_errors, whole.points[p].training_errors);
+    }
+  }
+}
+
+TEST(Resumed, CrossValidationEndsWithTheSameBits) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  for (const int threads : {1, 2}) {
+    CvOptions options;
+    options.train.tolerance = 1e-3;
+    options.train.threads = threads;
+    options.losses = {parse_loss("max-hinge"), parse_loss("top-k:2")};
+    options.C = {0.3, 3.0};
+    options.folds = stratified_folds(data.y, data.classes.size(), 3, 0);
+    const CvResult whole = cross_validate(data, options);
+    for (const std::int64_t k : {3, 10, 50}) {
+      options.train.checkpoints = {folder.file("cv"), 600.0, ""};
+      CvResult result;
+      std::int64_t sittings = 0;
+      do {
+        result = cross_validate(data, options, stop_after(k));
+        options.train.checkpoints.resume = options.train.checkpoints.path;
+        ASSERT_LT(++sittings, 1000);
+      } while (result.ended);
+      EXPECT_GT(sittings, 1);
+      for (std::size_t p = 0; p < whole.points.size(); ++p) {
+        EXPECT_EQ(result.points[p].errors, whole.points[p].errors);
+        EXPECT_EQ(result.points[p].relative_gaps, whole.points[p].relative_gaps);
+        EXPECT_EQ(result.points[p].iterations, whole.points[p].iterations);
+      }
+      expect_same(result.refitted->model, whole.refitted->model);
+    }
+  }
+}
+
+TEST(Resumed, CheckpointsThatAreWrittenOnTheWayAreAsGood) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  CvOptions options;
+  options.train.tolerance = 1e-5;
+  options.train.threads = 2;
+  options.losses = {parse_loss("max-hinge")};
+  options.C = {0.3, 3.0, 30.0};
+  options.folds = stratified_folds(data.y, data.classes.size(), 3, 0);
+  const CvResult whole = cross_validate(data, options);
+  const std::string path = folder.file("cv"), kept = folder.file("kept");
+  options.train.checkpoints = {path, 1e-9, ""};
+  std::int64_t copies = 0;
+  cross_validate(data, options, [&](const CvProgress& progress) {
+    // As if the machine had gone down here.
+    if (progress.finished >= 2 && copies == 0 && std::filesystem::exists(path)) {
+      std::filesystem::copy_file(path, kept);
+      ++copies;
+    }
+    return true;
+  });
+  ASSERT_EQ(copies, 1);
+  options.train.checkpoints = {path, 600.0, kept};
+  const CvResult result = cross_validate(data, options);
+  for (std::size_t p = 0; p < whole.points.size(); ++p) {
+    EXPECT_EQ(result.points[p].relative_gaps, whole.points[p].relative_gaps);
+  }
+  expect_same(result.refitted->model, whole.refitted->model);
+}
+
+// ---- What does not fit
+
+std::string refusal(const Dataset& data, const TrainOptions& options) {
+  try {
+    train(data, options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Checkpoint, NamesTheDifference) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  TrainOptions options;
+  options.checkpoints.path = folder.file("checkpoint");
+  train(data, options, stop_after(1));
+  options.checkpoints.resume = options.checkpoints.path;
+  const auto with = [&](const auto& change) {
+    TrainOptions other = options;
+    change(other);
+    return refusal(data, other);
+  };
+  EXPECT_THAT(with([](TrainOptions& o) { o.C = 2.0; }), HasSubstr("C was 1 and is 2 now"));
+  EXPECT_THAT(with([](TrainOptions& o) { o.loss = parse_loss("usunier:2"); }), HasSubstr("the loss was max-hinge"));
+  EXPECT_THAT(with([](TrainOptions& o) { o.bias = 1.0; }), HasSubstr("the bias"));
+  EXPECT_THAT(with([](TrainOptions& o) { o.solver = SolverName::apg; }), HasSubstr("the solver was auto and is apg"));
+  EXPECT_THAT(with([](TrainOptions& o) { o.seed = 3; }), HasSubstr("the seed was 0 and is 3 now"));
+  Dataset other = data;
+  other.y[0] = (other.y[0] + 1) % 5;
+  EXPECT_THAT(refusal(other, options), HasSubstr("the fingerprint of the data"));
+  SweepOptions swept;
+  swept.train = options;
+  swept.C = {1.0};
+  EXPECT_THROW(sweep(data, swept), Error);
+}
+
+TEST(Checkpoint, CutShortOrForeignIsRefused) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  TrainOptions options;
+  options.checkpoints.path = folder.file("checkpoint");
+  const Model model = train(data, options, stop_after(1)).model;
+  const auto size = std::filesystem::file_size(options.checkpoints.path);
+  for (const auto part : {size / 2, size - 1, std::uintmax_t{5}, std::uintmax_t{0}}) {
+    const std::string cut = folder.file("cut");
+    std::filesystem::copy_file(options.checkpoints.path, cut, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(cut, part);
+    options.checkpoints.resume = cut;
+    EXPECT_THAT(refusal(data, options), HasSubstr("cut"));
+  }
+  save_model(model, folder.file("model"));
+  options.checkpoints.resume = folder.file("model");
+  EXPECT_THAT(refusal(data, options), HasSubstr("is no checkpoint"));
+}
+
+}  // namespace
+}  // namespace topwolf

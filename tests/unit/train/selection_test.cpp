@@ -1,0 +1,270 @@
+// Sweeps and cross-validation against the plainest way to do the same: one training run after the other.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "data/subset.hpp"
+#include "support/plain_problem.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using testing::Storage;
+
+Dataset rows(std::int64_t n = 90, Storage storage = Storage::dense64) {
+  return testing::dataset_of(testing::random_samples(n, 6, 5, 11), storage);
+}
+
+TrainOptions tight() {
+  TrainOptions options;
+  options.tolerance = 1e-7;
+  options.bias = 1.0;
+  return options;
+}
+
+CvOptions cv_options(const Dataset& data) {
+  CvOptions options;
+  options.train = tight();
+  options.losses = {parse_loss("max-hinge"), parse_loss("usunier:2")};
+  options.C = {0.03, 10.0, 1.0};
+  options.folds = stratified_folds(data.y, data.classes.size(), 4, 5);
+  return options;
+}
+
+// ---- Sweep
+
+class SweepOf : public ::testing::TestWithParam<std::tuple<SolverName, ScoresName, Storage>> {};
+
+TEST_P(SweepOf, FindsEveryOptimumThatTrainingAloneFinds) {
+  const auto [solver, scores, storage] = GetParam();
+  const Dataset data = rows(60, storage);
+  SweepOptions options;
+  options.train = tight();
+  options.train.solver = solver;
+  options.train.scores = scores;
+  options.train.tolerance = solver == SolverName::stdfw || solver == SolverName::lsfw ? 0.02 : 1e-4;
+  options.train.loss = parse_loss("top-k:2");
+  options.C = {1.0, 0.1, 0.1, 3.0};
+  std::vector<double> finished;
+  SweepObserver observer;
+  observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
+    finished.push_back(point.C);
+    EXPECT_EQ(result.model.certificate.primal, point.certificate.primal);
+    TrainOptions alone = options.train;
+    alone.C = point.C;
+    const TrainResult cold = train(data, alone);
+    EXPECT_EQ(point.status, Status::converged);
+    EXPECT_GE(point.certificate.primal, cold.model.certificate.dual);
+    EXPECT_LE(point.certificate.dual, cold.model.certificate.primal);
+    EXPECT_NEAR(objective(data, alone, result.model.W), point.certificate.primal, 1e-9 * point.certificate.primal);
+    EXPECT_EQ(point.training_errors, top_k_errors(result.model, data.X, data.y, {1, 3}));
+    EXPECT_EQ(result.model.data_hash, cold.model.data_hash);
+  };
+  const SweepResult result = sweep(data, options, observer);
+  EXPECT_THAT(finished, ElementsAre(0.1, 1.0, 3.0));
+  EXPECT_THAT(result.places, ElementsAre(1, 3));
+  EXPECT_THAT(result.points, SizeIs(3));
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, SweepOf,
+                         ::testing::Values(std::tuple{SolverName::block, ScoresName::gram, Storage::dense64},
+                                           std::tuple{SolverName::block, ScoresName::gram, Storage::dense32},
+                                           std::tuple{SolverName::block, ScoresName::weights, Storage::dense64},
+                                           std::tuple{SolverName::block, ScoresName::weights, Storage::csr32},
+                                           std::tuple{SolverName::apg, ScoresName::automatic, Storage::dense64},
+                                           std::tuple{SolverName::lsfw, ScoresName::automatic, Storage::dense64},
+                                           std::tuple{SolverName::stdfw, ScoresName::automatic, Storage::dense64}));
+
+TEST(Sweep, TakesFewerPassesThanColdStarts) {
+  const Dataset data = rows();
+  SweepOptions options;
+  options.train = tight();
+  options.C = log_spaced(0.01, 10.0, 7);
+  std::int64_t warm = 0, cold = 0;
+  for (const SweepPoint& point : sweep(data, options).points) {
+    warm += point.iterations;
+    TrainOptions alone = options.train;
+    alone.C = point.C;
+    cold += train(data, alone).model.iterations;
+  }
+  EXPECT_LT(warm, cold);
+}
+
+TEST(Sweep, JudgesHeldOutRowsAndEndsWhenAsked) {
+  const Dataset data = rows(), other = rows(30);
+  SweepOptions options;
+  options.train = tight();
+  options.C = {0.1, 1.0, 10.0};
+  options.held_out = &other;
+  SweepObserver observer;
+  observer.pass = [](double C, const Progress&) { return C < 1.0; };
+  observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
+    EXPECT_EQ(point.held_out_errors, top_k_errors(result.model, other.X, other.y, {1, 3}));
+  };
+  const SweepResult result = sweep(data, options, observer);
+  ASSERT_THAT(result.points, SizeIs(2));
+  EXPECT_EQ(result.points[0].status, Status::converged);
+  EXPECT_EQ(result.points[1].status, Status::interrupted);
+  EXPECT_EQ(result.points[1].iterations, 1);
+}
+
+TEST(Sweep, RefusesGridsThatAreNone) {
+  const Dataset data = rows();
+  SweepOptions options;
+  for (const std::vector<double>& grid : {std::vector<double>{}, {0.0}, {-1.0, 1.0}, {std::nan("")}}) {
+    options.C = grid;
+    EXPECT_THROW(sweep(data, options), Error);
+  }
+}
+
+// ---- Cross-validation
+
+double plain_error(const Dataset& data, const TrainOptions& options, const Fold& fold) {
+  const TrainResult result = train(subset(data, fold.training), options);
+  const Dataset held_out = subset(data, fold.held_out);
+  return top_k_errors(result.model, held_out.X, held_out.y, {1}, 0, held_out.weights)[0];
+}
+
+class CvOf : public ::testing::TestWithParam<std::tuple<ScoresName, Storage, bool>> {};
+
+TEST_P(CvOf, FindsTheErrorsOfTrainingOnEveryFoldAlone) {
+  const auto [scores, storage, weighted] = GetParam();
+  Dataset data = rows(90, storage);
+  if (weighted) {
+    for (std::int64_t i = 0; i < 90; ++i) data.weights.push_back(0.5 * static_cast<double>(i % 4));
+  }
+  CvOptions options = cv_options(data);
+  options.train.scores = scores;
+  const CvResult result = cross_validate(data, options);
+  ASSERT_THAT(result.points, SizeIs(6));
+  for (const CvPoint& point : result.points) {
+    TrainOptions alone = options.train;
+    alone.loss = point.loss;
+    alone.C = point.C;
+    ASSERT_THAT(point.errors, SizeIs(4));
+    for (std::size_t f = 0; f < 4; ++f) {
+      EXPECT_NEAR(point.errors[f], plain_error(data, alone, options.folds[f]), 1e-12) << point.C << " fold " << f;
+    }
+    EXPECT_THAT(point.relative_gaps, Each(::testing::Le(1e-7)));
+    const double mean = std::accumulate(point.errors.begin(), point.errors.end(), 0.0) / 4.0;
+    EXPECT_DOUBLE_EQ(point.mean, mean);
+    EXPECT_GE(point.mean, result.points[result.best].mean);
+  }
+  ASSERT_TRUE(result.refitted);
+  TrainOptions chosen = options.train;
+  chosen.loss = result.points[result.chosen].loss;
+  chosen.C = result.points[result.chosen].C;
+  const TrainResult alone = train(data, chosen);
+  EXPECT_EQ(result.refitted->model.W, alone.model.W);
+  EXPECT_EQ(result.refitted->model.data_hash, alone.model.data_hash);
+  EXPECT_FALSE(result.refitted->model.search.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, CvOf,
+                         ::testing::Values(std::tuple{ScoresName::gram, Storage::dense64, false},
+                                           std::tuple{ScoresName::gram, Storage::dense64, true},
+                                           std::tuple{ScoresName::weights, Storage::dense64, true},
+                                           std::tuple{ScoresName::weights, Storage::csr64, false}));
+
+TEST(Cv, GivesTheSameBitsWithAnyNumberOfThreads) {
+  const Dataset data = rows();
+  CvOptions options = cv_options(data);
+  options.train.threads = 1;
+  const CvResult one = cross_validate(data, options);
+  options.train.threads = 3;
+  const CvResult three = cross_validate(data, options);
+  for (std::size_t p = 0; p < one.points.size(); ++p) {
+    EXPECT_EQ(one.points[p].errors, three.points[p].errors);
+    EXPECT_EQ(one.points[p].relative_gaps, three.points[p].relative_gaps);
+  }
+  EXPECT_EQ(one.refitted->model.W, three.refitted->model.W);
+}
+
+TEST(Cv, ChoosesByTheRuleAndSaysWhenTheEdgeIsBest) {
+  const Dataset data = rows();
+  CvOptions options = cv_options(data);
+  options.train.tolerance = 1e-3;
+  options.losses.resize(1);
+  options.refit = false;
+  // The error of each C in each fold, by decree.
+  const std::map<double, std::vector<double>> decreed{
+      {0.03, {0.5, 0.6, 0.5, 0.6}}, {1.0, {0.30, 0.32, 0.30, 0.32}}, {10.0, {0.2, 0.4, 0.2, 0.4}}};
+  std::vector<std::size_t> calls(4, 0);
+  options.judge = [&](std::size_t fold, const LossSpec&, const std::vector<double>& W) {
+    EXPECT_EQ(W.size(), 5u * 7u);
+    return std::next(decreed.begin(), static_cast<std::ptrdiff_t>(calls[fold]++))->second[fold];
+  };
+  CvResult result = cross_validate(data, options);
+  EXPECT_EQ(result.points[result.best].C, 10.0);
+  EXPECT_TRUE(result.at_edge);
+  EXPECT_EQ(result.chosen, result.best);
+  EXPECT_NEAR(result.points[2].standard_error, 0.1154700538 / 2.0, 1e-9);
+  EXPECT_FALSE(result.refitted);
+  options.one_standard_error = true;
+  calls.assign(4, 0);
+  result = cross_validate(data, options);
+  EXPECT_EQ(result.points[result.chosen].C, 1.0);
+}
+
+TEST(Cv, MeasuresCosts) {
+  Dataset data = rows();
+  CvOptions options = cv_options(data);
+  options.metric = Metric::cost;
+  options.refit = false;
+  std::vector<double> cost(25, 2.0);
+  for (std::size_t j = 0; j < 5; ++j) cost[6 * j] = 0.0;
+  options.losses = {parse_loss("max-hinge")};
+  options.losses[0].cost_matrix = cost;
+  const CvResult costs = cross_validate(data, options);
+  options.metric = Metric::top1;
+  const CvResult errors = cross_validate(data, options);
+  for (std::size_t p = 0; p < costs.points.size(); ++p) {
+    EXPECT_NEAR(costs.points[p].mean, 2.0 * errors.points[p].mean, 1e-12);
+  }
+}
+
+TEST(Cv, EndsWhenAskedAndCountsItsFits) {
+  const Dataset data = rows();
+  const CvOptions options = cv_options(data);
+  std::int64_t most = 0;
+  CvResult result = cross_validate(data, options, [&](const CvProgress& progress) {
+    EXPECT_EQ(progress.total, 25);
+    most = std::max(most, progress.finished);
+    return true;
+  });
+  EXPECT_GE(most, 23);
+  EXPECT_FALSE(result.ended);
+  result = cross_validate(data, options, [](const CvProgress& progress) { return progress.finished < 5; });
+  EXPECT_EQ(result.ended, Status::interrupted);
+  EXPECT_TRUE(result.points.empty());
+}
+
+TEST(Cv, RefusesWhatCannotBeValidated) {
+  const Dataset data = rows();
+  CvOptions options = cv_options(data);
+  options.folds.resize(1);
+  EXPECT_THROW(cross_validate(data, options), Error);
+  options = cv_options(data);
+  options.losses.clear();
+  EXPECT_THROW(cross_validate(data, options), Error);
+  options = cv_options(data);
+  options.folds[0].held_out = {90};
+  EXPECT_THROW(cross_validate(data, options), Error);
+  options = cv_options(data);
+  options.losses.push_back(parse_loss("top-k:5"));
+  EXPECT_THROW(cross_validate(data, options), Error);
+  options = cv_options(data);
+  options.judge = [](std::size_t, const LossSpec&, const std::vector<double>&) -> double {
+    throw std::runtime_error("no judge");
+  };
+  EXPECT_THROW(cross_validate(data, options), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace topwolf
