@@ -114,6 +114,7 @@ nb::dict to_dict(Model model) {
   out["command"] = model.command;
   out["version"] = model.version;
   out["data_hash"] = model.data_hash;
+  out["search"] = model.search;
   return out;
 }
 
@@ -144,6 +145,7 @@ Model to_model(const nb::dict& fields) {
   model.command = nb::cast<std::string>(fields["command"]);
   model.version = nb::cast<std::string>(fields["version"]);
   model.data_hash = nb::cast<std::string>(fields["data_hash"]);
+  model.search = nb::cast<std::string>(fields["search"]);
   // What follows reads W by its shape.
   const bool scaled = model.normalization.kind == NormalizeKind::maxabs;
   if (static_cast<std::int64_t>(model.W.size()) != model.m() * model.D() ||

@@ -3,6 +3,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <mutex>
 #include <optional>
 
 #include "core/clock.hpp"
@@ -138,6 +142,19 @@ class Watch {
   nb::object error_ = nb::none();
 };
 
+// What users of either training function see of a result; the trace is empty where nobody looked.
+nb::dict result_dict(TrainResult result, const std::vector<IterationRecord>& records) {
+  nb::dict out;
+  out["K"] = result.loss.K();
+  out["choice"] = result.choice;
+  out["seconds"] = result.seconds;
+  out["row_visits"] = result.row_visits;
+  out["trace"] = trace_of(records);
+  out["dual"] = to_tuple(std::move(result.dual));
+  out["model"] = to_dict(std::move(result.model));
+  return out;
+}
+
 // `error` is what ended training from outside, such as KeyboardInterrupt: the model is there all the same.
 nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
                      const nb::object& weights, const nb::object& observer) {
@@ -149,15 +166,107 @@ nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64
     nb::gil_scoped_release release;
     result = train(data, asked, std::ref(watch));
   }
-  nb::dict out;
-  out["K"] = result.loss.K();
-  out["choice"] = result.choice;
-  out["seconds"] = result.seconds;
-  out["row_visits"] = result.row_visits;
-  out["trace"] = trace_of(watch.records());
+  nb::dict out = result_dict(std::move(result), watch.records());
   out["error"] = watch.error();
-  out["dual"] = to_tuple(std::move(result.dual));
-  out["model"] = to_dict(std::move(result.model));
+  return out;
+}
+
+// (training, held out) row numbers.
+std::vector<Fold> folds_from(const nb::list& folds) {
+  using Rows = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  std::vector<Fold> out;
+  for (const nb::handle pair : folds) {
+    const auto training = nb::cast<Rows>(pair[0]), held_out = nb::cast<Rows>(pair[1]);
+    out.push_back({{training.data(), training.data() + training.size()},
+                   {held_out.data(), held_out.data() + held_out.size()}});
+  }
+  return out;
+}
+
+Metric metric_from(const std::string& name) {
+  for (const Metric metric : {Metric::top1, Metric::top3, Metric::top5, Metric::top10}) {
+    if (to_string(metric) == name) return metric;
+  }
+  throw nb::value_error(("the metric is unknown: " + name).c_str());
+}
+
+// What one field of the points says about the folds, (points x folds).
+template <class T>
+nb::object by_point(const CvResult& result, std::vector<T> CvPoint::*field) {
+  std::vector<T> values;
+  for (const CvPoint& point : result.points) {
+    values.insert(values.end(), (point.*field).begin(), (point.*field).end());
+  }
+  const std::size_t points = result.points.size(), folds = points == 0 ? 0 : (result.points[0].*field).size();
+  return to_array(std::move(values), {points, folds});
+}
+
+// The search runs in threads of its own, while this one, which Python tells about signals, looks after it.
+CvResult search(const Dataset& data, const CvOptions& options, const nb::object& narrator, nb::object& error) {
+  std::atomic<bool> stop{false};
+  std::mutex guard;
+  CvProgress latest;
+  auto job = std::async(std::launch::async, [&] {
+    return cross_validate(data, options, [&](const CvProgress& progress) {
+      const std::lock_guard lock(guard);
+      latest = progress;
+      return !stop;
+    });
+  });
+  std::int64_t told = 0;
+  while (job.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      CvProgress seen;
+      {
+        const std::lock_guard lock(guard);
+        seen = latest;
+      }
+      if (!narrator.is_none() && seen.finished > told) {
+        told = seen.finished;
+        narrator(seen.finished, seen.total, seen.seconds, seen.seconds_left);
+      }
+    } catch (nb::python_error& thrown) {
+      error = taken(thrown);
+      stop = true;
+    }
+  }
+  return job.get();
+}
+
+nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
+                         const nb::object& weights, const DoubleArray& Cs, const nb::list& folds,
+                         const std::string& metric, const nb::object& judge, bool refit, const nb::object& narrator) {
+  CvOptions asked;
+  asked.train = options_from(options);
+  asked.losses = {asked.train.loss};
+  asked.C = to_vector(Cs);
+  asked.folds = folds_from(folds);
+  asked.metric = metric_from(metric);
+  asked.refit = refit;
+  if (!judge.is_none()) {
+    asked.judge = [&](std::size_t fold, const LossSpec&, const std::vector<double>& W) {
+      const nb::gil_scoped_acquire acquire;
+      return nb::cast<double>(judge(fold, to_array(std::vector<double>(W), {W.size()})));
+    };
+  }
+  const Dataset data = dataset_from(features, y, m, weights);
+  nb::object error = nb::none();
+  CvResult result;
+  {
+    const nb::gil_scoped_release release;
+    result = search(data, asked, narrator, error);
+  }
+  nb::dict out;
+  out["error"] = error;
+  out["ended"] = result.ended.has_value();
+  out["errors"] = by_point(result, &CvPoint::errors);
+  out["relative_gaps"] = by_point(result, &CvPoint::relative_gaps);
+  out["iterations"] = by_point(result, &CvPoint::iterations);
+  out["seconds"] = by_point(result, &CvPoint::seconds);
+  out["best"] = result.best;
+  out["refitted"] = result.refitted ? nb::object(result_dict(std::move(*result.refitted), {})) : nb::none();
   return out;
 }
 
@@ -191,6 +300,9 @@ void bind_train(nb::module_& module) {
       .def("finish", &ProgressTable::finish);
   module.def("train", &train_model, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("observer").none());
+  module.def("cross_validate", &cross_validated, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
+             nb::arg("weights").none(), nb::arg("Cs"), nb::arg("folds"), nb::arg("metric"), nb::arg("judge").none(),
+             nb::arg("refit"), nb::arg("narrator").none());
   module.def("objective", &objective_of, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("W"));
 }

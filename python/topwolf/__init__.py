@@ -2,7 +2,8 @@
 
 from ._core import IterationRecord, __version__
 from ._estimator import TopwolfClassifier, load
+from ._search import TopwolfClassifierCV
 
 from . import plot  # isort: skip
 
-__all__ = ["IterationRecord", "TopwolfClassifier", "__version__", "load", "plot"]
+__all__ = ["IterationRecord", "TopwolfClassifier", "TopwolfClassifierCV", "__version__", "load", "plot"]

@@ -196,6 +196,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "coef_")
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -231,18 +234,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
-        )
-        check_classification_targets(y)
-        self.classes_, y = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{self.classes_[0]!r}"
-            )
-        y = y.astype(np.int32).ravel()
-        weights = self._row_weights(X, y, sample_weight)
+        X, y, weights = self._rows(X, y, sample_weight)
         options = {**self._options(), "keep_dual": self.warm_start, "start": self._start(y)}
         features = to_features(X)
         evaluations = self._evaluations(eval_set)
@@ -250,16 +242,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         result = _core.train(features, y, len(self.classes_), options, weights, observer)
         if table is not None:
             table.finish()
-        model = result["model"]
-        if len(self.classes_) == 2:
-            model["weights"] = antisymmetric(model["weights"], X.dtype)
-            model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
-        self._take(model, X.dtype)
+        self._take_result(result, features, X.dtype, y, options, weights)
         self._dual = (result["dual"], y) if self.warm_start else None
-        self.k_ = result["K"]
-        self.trace_ = result["trace"]
         self.evals_result_ = {name: errors for name, (_, _, errors) in evaluations.items()}
-        self.solver_choice_ = result["choice"]
         if result["error"] is not None:
             raise result["error"]
         self._warn_unless_converged()
@@ -362,6 +347,32 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         from ._onnx import to_onnx
 
         return to_onnx(self, path)
+
+    def _rows(self, X, y, sample_weight):
+        """The rows, class numbers and weights to train on; sets the classes."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
+        )
+        check_classification_targets(y)
+        self.classes_, y = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
+                f"{self.classes_[0]!r}"
+            )
+        y = y.astype(np.int32).ravel()
+        return X, y, self._row_weights(X, y, sample_weight)
+
+    def _take_result(self, result, features, dtype, y, options, weights):
+        """The attributes from what training returned."""
+        model = result["model"]
+        if len(self.classes_) == 2:
+            model["weights"] = antisymmetric(model["weights"], dtype)
+            model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
+        self._take(model, dtype)
+        self.k_ = result["K"]
+        self.trace_ = result["trace"]
+        self.solver_choice_ = result["choice"]
 
     def _row_weights(self, X, y, sample_weight):
         if sample_weight is None and self.class_weight is None:

@@ -56,4 +56,5 @@ BARE_MODEL = {
     "command": "",
     "version": "",
     "data_hash": "",
+    "search": "",
 }

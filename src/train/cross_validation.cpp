@@ -259,8 +259,9 @@ class CrossValidation {
       point.standard_error = std::sqrt(squares / (count - 1.0) / count);
       out.points.push_back(std::move(point));
     }
+    constexpr double rounding = 1e-12;  // of a mean: equal errors may add up to different numbers
     for (std::size_t p = 1; p < out.points.size(); ++p) {
-      if (out.points[p].mean < out.points[out.best].mean) out.best = p;
+      if (out.points[p].mean < out.points[out.best].mean - rounding) out.best = p;
     }
     const std::size_t place = out.best % grid_.size(), first = out.best - place;
     out.at_edge = grid_.size() > 1 && (place == 0 || place + 1 == grid_.size());

@@ -2,7 +2,7 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from topwolf import TopwolfClassifier
+from topwolf import TopwolfClassifier, TopwolfClassifierCV
 
 LOSSES = ["max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"]
 # The check that rows weighted and rows repeated give the same model compares at 1e-7.
@@ -28,6 +28,17 @@ def all_but_the_weights(*estimators):
 
 @all_but_the_weights(*(TopwolfClassifier(loss) for loss in LOSSES))
 def test_default(estimator, check):
+    check(estimator)
+
+
+# Which C is best can change with how rows are dealt out, so that weights are checked where there is one.
+@parametrize_with_checks([TopwolfClassifierCV([1.0], cv=3, **PRECISE)])
+def test_search_precise(estimator, check):
+    check(estimator)
+
+
+@all_but_the_weights(TopwolfClassifierCV([0.1, 1.0], cv=3), TopwolfClassifierCV([0.1, 1.0], cv=3, scoring="balanced_accuracy"))
+def test_search(estimator, check):
     check(estimator)
 
 

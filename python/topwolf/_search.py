@@ -1,0 +1,224 @@
+"""The classifier that chooses its C by cross-validation. The search is the extension's; no fit is made from here."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array
+
+from . import _core
+from ._estimator import MatrixLike, TopwolfClassifier
+from ._features import to_features
+from ._weights import BARE_MODEL, antisymmetric
+
+_METRICS = ("top1", "top3", "top5", "top10")
+
+
+class TopwolfClassifierCV(TopwolfClassifier):
+    """:class:`TopwolfClassifier` with C chosen by cross-validation.
+
+    Every fold goes through the values of C from the smallest, each fit starting from the one before it; the folds run
+    side by side and share the rows, and the Gram matrix where there is one. Every fit is certified to `tol`.
+
+    Parameters
+    ----------
+    Cs : int or array-like of shape (n_cs,), default=9
+        The values of C, or how many, log-spaced from 0.01 to 100.
+    cv : int, cross-validation generator or iterable, default=5
+        As for :class:`~sklearn.model_selection.GridSearchCV`: an integer stands for that many stratified folds.
+    scoring : {"top1", "top3", "top5", "top10"}, str, callable or None, default=None
+        What is to be high on the held-out rows: None is the accuracy, "top5" the share of rows whose class is among
+        the five best; both weighted by `sample_weight` and `class_weight`. Others are scikit-learn's scorers, which do
+        not see weights.
+    refit : bool, default=True
+        Fit to all rows with the best C. Without it there is nothing to predict with.
+    loss, k, rho, cost_matrix, smoothing, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
+class_weight, n_jobs, random_state, verbose
+        As for :class:`TopwolfClassifier`; `time_limit` is the whole search's.
+
+    Attributes
+    ----------
+    C_ : float
+        The best C; of equals the smallest.
+    Cs_ : ndarray of shape (n_cs,)
+        The values of C, ascending.
+    scores_ : ndarray of shape (n_cs, n_splits)
+        The score of every C on every fold.
+    best_score_ : float
+        The mean score of the best C.
+    cv_results_ : dict of ndarrays
+        As GridSearchCV's: "param_C", "mean_test_score", "std_test_score", "rank_test_score", "split<i>_test_score",
+        "mean_fit_time"; besides, "relative_gap" (n_cs, n_splits) and "n_iter" (n_cs, n_splits).
+    coef_, intercept_, classes_, n_iter_, k_, primal_, dual_, dual_gap_, relative_gap_, status_, n_features_in_
+        Of the fit to all rows, as for :class:`TopwolfClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from topwolf import TopwolfClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = TopwolfClassifierCV([0.1, 1, 10]).fit(X, y)
+    >>> clf.scores_.shape
+    (3, 5)
+    """
+
+    _parameter_constraints = {
+        **{key: value for key, value in TopwolfClassifier._parameter_constraints.items() if key not in ("C", "warm_start")},
+        "Cs": [Interval(numbers.Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions({*_METRICS, *get_scorer_names()}), callable, None],
+        "refit": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        Cs: int | ArrayLike = 9,
+        *,
+        cv: int | Iterable | Any = 5,
+        scoring: str | Callable | None = None,
+        refit: bool = True,
+        loss: str = "max_hinge",
+        k: int | None = None,
+        rho: ArrayLike | None = None,
+        cost_matrix: ArrayLike | None = None,
+        smoothing: float = 0.0,
+        tol: float = 1e-3,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.loss = loss
+        self.k = k
+        self.rho = rho
+        self.cost_matrix = cost_matrix
+        self.smoothing = smoothing
+        self.tol = tol
+        self.solver = solver
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # What the classifier would ask its own parameters for.
+    C = property(lambda self: getattr(self, "C_", 1.0))
+    warm_start = False
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TopwolfClassifierCV:
+        """Choose C on folds of X and y, and fit to all rows with it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`TopwolfClassifier.fit`. A row of weight 0 counts neither in training nor in a score.
+
+        Returns
+        -------
+        self
+        """
+        X, y, weights = self._rows(X, y, sample_weight)
+        grid = self._grid()
+        folds = [tuple(np.asarray(part, np.int64) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
+        self._check_folds(folds)
+        options = {**self._options(), "keep_dual": False, "start": None}
+        features = to_features(X)
+        judge = None if self.scoring in (None, "accuracy", *_METRICS) else self._judge(X, y, folds)
+        metric = self.scoring if self.scoring in _METRICS else "top1"
+        result = _core.cross_validate(
+            features, y, len(self.classes_), options, weights, grid, folds, metric, judge, self.refit, self._narrator()
+        )
+        if result["error"] is not None:
+            raise result["error"]
+        if result["ended"]:
+            raise TimeoutError(f"time_limit={self.time_limit} s passed before every C was tried on every fold.")
+        self._take_scores(result, grid, higher=judge is not None)
+        if not self.refit:
+            return self
+        options["C"] = self.C_
+        self._take_result(result["refitted"], features, X.dtype, y, options, weights)
+        self.evals_result_ = {}
+        self._dual = None
+        self._warn_unless_converged()
+        return self
+
+    def _grid(self):
+        if isinstance(self.Cs, numbers.Integral):
+            return np.logspace(-2, 2, self.Cs) if self.Cs > 1 else np.ones(1)
+        grid = np.unique(check_array(self.Cs, ensure_2d=False, dtype=np.float64, input_name="Cs").ravel())
+        if not (grid > 0).all():
+            raise ValueError("Cs must hold numbers above 0.")
+        return grid
+
+    @staticmethod
+    def _check_folds(folds):
+        if len(folds) < 2:
+            raise ValueError(f"cv gives {len(folds)} fold, but at least 2 are needed.")
+
+    def _judge(self, X, y, folds):
+        """Minus the score of weights (m x D) on a fold."""
+        scorer = check_scoring(TopwolfClassifier(), scoring=self.scoring)
+        labels = self.classes_[y]
+        m, dtype = len(self.classes_), X.dtype
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+        def judge(fold, weights):
+            weights = weights.reshape(m, -1)
+            if m == 2:
+                weights = antisymmetric(weights, dtype)
+            probe = TopwolfClassifier(fit_intercept=self.fit_intercept, n_jobs=1)
+            probe.classes_, probe.n_features_in_ = self.classes_, self.n_features_in_
+            probe._take({**BARE_MODEL, "weights": weights, "d": self.n_features_in_, "bias": bias, "class_names": [str(j) for j in range(m)]}, dtype)
+            held_out = folds[fold][1]
+            return -float(scorer(probe, X[held_out], labels[held_out]))
+
+        return judge
+
+    def _narrator(self):
+        if not self.verbose:
+            return None
+
+        def narrate(finished, total, seconds, left):
+            rest = "" if left is None else f", about {left:.0f} s left"
+            sys.stdout.write(f"{finished} of {total} fits, {seconds:.1f} s{rest}\n")
+
+        return narrate
+
+    def _take_scores(self, result, grid, higher):
+        self.Cs_ = grid
+        self.scores_ = -result["errors"] if higher else 1.0 - result["errors"]
+        mean = np.round(self.scores_.mean(axis=1), 12)  # equal scores may add up to different numbers
+        best = int(result["best"])
+        self.C_, self.best_score_, self.best_index_ = float(grid[best]), float(mean[best]), best
+        self.cv_results_ = {
+            "param_C": grid,
+            "mean_test_score": mean,
+            "std_test_score": self.scores_.std(axis=1),
+            "rank_test_score": 1 + (mean[None, :] > mean[:, None]).sum(axis=1).astype(np.int32),
+            "mean_fit_time": result["seconds"].mean(axis=1),
+            "relative_gap": result["relative_gaps"],
+            "n_iter": result["iterations"],
+            **{f"split{f}_test_score": scores for f, scores in enumerate(self.scores_.T)},
+        }
