@@ -14,6 +14,10 @@ std::vector<double> top_k_errors(const Model& model, const Features& X, const st
                                  const std::vector<std::int64_t>& ks, int threads = 0,
                                  const std::vector<double>& weights = {});
 
+// The same from ranks: how many classes come before each row's own.
+std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, const std::vector<std::int64_t>& ks,
+                                    const std::vector<double>& weights = {});
+
 // The mean of cost(y, best class), with the model's cost matrix; 1 for every error where it has none.
 double mean_cost(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads = 0,
                  const std::vector<double>& weights = {});

@@ -69,8 +69,10 @@ class CpuEngine final : public Engine {
     return total;
   }
 
-  double loss_sum(const std::vector<double>& W, const DualRows* A, std::vector<double>* shares) override {
-    if (shares) shares->resize(static_cast<std::size_t>(problem_.n));
+  using Engine::loss_sum;
+  double loss_sum(const std::vector<double>& W, const AtRows& wanted) override {
+    if (wanted.shares) wanted.shares->resize(static_cast<std::size_t>(problem_.n));
+    if (wanted.ranks) wanted.ranks->resize(static_cast<std::size_t>(problem_.n));
     SingleThreadedBlas blas;
     Scorer<double> scorer(problem_.X, problem_.m, problem_.bias);
     scorer.set_weights(W.data(), threads_);
@@ -88,10 +90,11 @@ class CpuEngine final : public Engine {
           continue;
         }
         sum += problem_.weight(i) * row_loss(i, s, mine);
-        if (!shares) continue;
         const auto at = static_cast<std::size_t>(i);
-        (*shares)[at] =
-            gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), (*A)[at], mine.u, mine.row);
+        if (wanted.ranks) (*wanted.ranks)[at] = rank(s, problem_.label(i));
+        if (!wanted.shares) continue;
+        (*wanted.shares)[at] = gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i),
+                                         (*wanted.A)[at], mine.u, mine.row);
       }
       sums[static_cast<std::size_t>(panel)] = sum;
     });
@@ -125,6 +128,13 @@ class CpuEngine final : public Engine {
     space.S.resize(static_cast<std::size_t>(panel_ * problem_.m));
     scorer.scores(begin, end, space.S.data(), space.scratch);
     return {begin, end};
+  }
+
+  // Ties go to the lower class.
+  std::int32_t rank(const double* s, std::int64_t y) const {
+    std::int32_t before = 0;
+    for (std::int64_t j = 0; j < problem_.m; ++j) before += s[j] > s[y] || (s[j] == s[y] && j < y) ? 1 : 0;
+    return before;
   }
 
   template <class R>

@@ -60,10 +60,15 @@ class Engine {
   virtual AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, DualRows& A_next,
                             std::vector<double>& W_next) = 0;
 
-  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double; with A also each example's share of the
-  // gap (G2) into `shares`.
-  virtual double loss_sum(const std::vector<double>& W, const DualRows* A = nullptr,
-                          std::vector<double>* shares = nullptr) = 0;
+  // What a pass at W in double can say besides the loss, where it is asked for.
+  struct AtRows {
+    const DualRows* A = nullptr;
+    std::vector<double>* shares = nullptr;       // each example's share of the gap (G2), with A
+    std::vector<std::int32_t>* ranks = nullptr;  // how many classes come before each example's own
+  };
+  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double. Rows of weight 0 have ranks too.
+  virtual double loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;
+  double loss_sum(const std::vector<double>& W) { return loss_sum(W, AtRows{}); }
 
   // W(A) = sum_i omega_i alpha_i x_i^T / (lambda N), D2, in double.
   virtual void weights_of(const DualRows& A, std::vector<double>& W) = 0;

@@ -1,6 +1,7 @@
 #include "topwolf/evaluate.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/fail.hpp"
 
@@ -35,15 +36,21 @@ std::vector<double> top_k_errors(const Model& model, const Features& X, const st
   if (y.empty() || ks.empty()) return std::vector<double>(ks.size(), 0.0);
   const std::int64_t widest = std::min(model.m(), *std::max_element(ks.begin(), ks.end()));
   const TopK top = predict_top_k(model, X, widest, threads);
-  std::vector<std::int64_t> rank(y.size());  // widest: absent
+  std::vector<std::int32_t> ranks(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const auto* best = top.classes.data() + static_cast<std::int64_t>(i) * widest;
-    rank[i] = std::find(best, best + widest, y[i]) - best;
+    const auto* found = std::find(best, best + widest, y[i]);
+    ranks[i] =
+        found == best + widest ? std::numeric_limits<std::int32_t>::max() : static_cast<std::int32_t>(found - best);
   }
+  return errors_of_ranks(ranks, ks, weights);
+}
+
+std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, const std::vector<std::int64_t>& ks,
+                                    const std::vector<double>& weights) {
   std::vector<double> errors;
   for (const std::int64_t k : ks) {
-    errors.push_back(
-        weighted_mean(y.size(), weights, [&](std::size_t i) { return rank[i] < std::min(k, widest) ? 0.0 : 1.0; }));
+    errors.push_back(weighted_mean(ranks.size(), weights, [&](std::size_t i) { return ranks[i] < k ? 0.0 : 1.0; }));
   }
   return errors;
 }

@@ -76,6 +76,7 @@ class ApgSolver final : public Solver {
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
+  const std::vector<std::int32_t>& ranks() const override { return certified_.ranks(); }
   std::vector<double> current_weights() override { return W_; }
   const DualRows& dual() const override { return A_; }
   std::int64_t row_visits() const override { return passes_ * problem_.n; }

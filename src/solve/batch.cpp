@@ -68,6 +68,7 @@ class BatchSolver final : public Solver {
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
+  const std::vector<std::int32_t>& ranks() const override { return certified_.ranks(); }
   std::vector<double> current_weights() override { return W_; }
   const DualRows& dual() const override { return returns_zero_ ? zero_ : A_; }
   std::int64_t row_visits() const override { return t_ * problem_.n; }

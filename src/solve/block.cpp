@@ -70,6 +70,7 @@ class BlockSolver final : public Solver {
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
+  const std::vector<std::int32_t>& ranks() const override { return certified_.ranks(); }
   std::vector<double> current_weights() override {
     std::vector<double> W;
     engine_.weights_of(A_, W);

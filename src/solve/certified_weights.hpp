@@ -16,25 +16,30 @@ class CertifiedWeights {
   // Certifies W and keeps it if it is the best so far; with A also the shares of the gap (G2) at W.
   void offer(std::vector<double> W, const DualRows* A = nullptr, std::vector<double>* shares = nullptr) {
     engine_.round_weights(W);
-    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W, A, shares));
+    std::vector<std::int32_t> ranks;
+    const double primal = primal_value(problem_, squared_norm(W), engine_.loss_sum(W, {A, shares, &ranks}));
     if (!W_.empty() && !(primal < primal_ || std::isnan(primal_))) return;
     primal_ = primal;
     W_ = std::move(W);
+    ranks_ = std::move(ranks);
   }
 
   void exchange(State& state) {
     state("certified_weights", W_);
     state("certified_primal", primal_);
+    state("certified_ranks", ranks_);
   }
 
   const std::vector<double>& weights() const { return W_; }  // empty until something was offered
   double primal() const { return primal_; }
+  const std::vector<std::int32_t>& ranks() const { return ranks_; }  // of the examples' own classes at these weights
 
  private:
   const Problem& problem_;
   Engine& engine_;
   std::vector<double> W_;
   double primal_ = 0.0;
+  std::vector<std::int32_t> ranks_;
 };
 
 }  // namespace topwolf

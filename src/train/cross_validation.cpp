@@ -153,15 +153,14 @@ class CrossValidation {
     }
     const auto trainer =
         rows_.with_weights(weights_of(rows_.data(), options_.folds[f]), std::max(1, threads_ / workers_));
-    const Dataset held_out = options_.judge ? Dataset{} : subset(rows_.data(), options_.folds[f].held_out);
     // Asked to stop between two fits, it begins the next one: what that starts from is in no checkpoint but its own.
-    while (results.size() < point_count() && !left_[f]) fit_point(f, *trainer, held_out);
+    while (results.size() < point_count() && !left_[f]) fit_point(f, *trainer);
     const std::lock_guard lock(guard_);
     running_[f] = false;
     deposits_[f] = fold_state(f, nullptr);
   }
 
-  void fit_point(std::size_t f, Trainer& trainer, const Dataset& held_out) {
+  void fit_point(std::size_t f, Trainer& trainer) {
     const std::size_t point = results_[f].size();
     TrainOptions options = options_at(point);
     if (options.time_limit_s) *options.time_limit_s += before_;
@@ -180,7 +179,7 @@ class CrossValidation {
       left_[f] = true;
       return;
     }
-    const double error = judge(f, options, fit, held_out);
+    const double error = judge(f, options, fit);
     const std::lock_guard lock(guard_);
     results_[f].errors.push_back(error);
     results_[f].relative_gaps.push_back(fit.run.certificate.relative_gap());
@@ -188,23 +187,33 @@ class CrossValidation {
     results_[f].iterations.push_back(fit.run.iterations);
   }
 
-  double judge(std::size_t f, const TrainOptions& options, const Fit& fit, const Dataset& held_out) {
+  // Of the rows that the fold holds out. The pass that certified the weights has ranked the classes of all rows.
+  double judge(std::size_t f, const TrainOptions& options, const Fit& fit) {
+    const Dataset& data = rows_.data();
     if (options_.judge) {
       const std::lock_guard lock(guard_);
       return options_.judge(f, options.loss, fit.W);
     }
-    Model probe;
-    probe.d = held_out.X.cols();
-    probe.bias = options.bias;
-    probe.W = fit.W;
-    probe.precision = held_out.X.precision();
-    probe.classes = held_out.classes;
-    probe.loss = options.loss;
-    const int threads = std::max(1, threads_ / workers_);
-    if (options_.metric == Metric::cost) return mean_cost(probe, held_out.X, held_out.y, threads, held_out.weights);
+    if (options_.metric == Metric::cost) {
+      const Dataset held_out = subset(data, options_.folds[f].held_out);
+      Model probe;
+      probe.d = data.X.cols();
+      probe.bias = options.bias;
+      probe.W = fit.W;
+      probe.precision = data.X.precision();
+      probe.classes = data.classes;
+      probe.loss = options.loss;
+      return mean_cost(probe, held_out.X, held_out.y, std::max(1, threads_ / workers_), held_out.weights);
+    }
+    std::vector<std::int32_t> ranks;
+    std::vector<double> weights;
+    for (const std::int64_t i : options_.folds[f].held_out) {
+      const auto at = static_cast<std::size_t>(i);
+      ranks.push_back(fit.ranks[at]);
+      if (!data.weights.empty()) weights.push_back(data.weights[at]);
+    }
     constexpr std::array<std::int64_t, 4> places{1, 3, 5, 10};
-    const std::int64_t k = places[static_cast<std::size_t>(options_.metric)];
-    return top_k_errors(probe, held_out.X, held_out.y, {k}, threads, held_out.weights)[0];
+    return errors_of_ranks(ranks, {places[static_cast<std::size_t>(options_.metric)]}, weights)[0];
   }
 
   bool observe() {

@@ -98,14 +98,14 @@ class Sweep {
     point.iterations = fit.run.iterations;
     point.row_visits = fit.row_visits;
     point.seconds = seconds;
+    const Dataset& data = trainer_.data();
+    point.training_errors = errors_of_ranks(fit.ranks, result_.places, data.weights);
     TrainResult trained = trainer_.result(options, std::move(fit));
     trained.seconds = seconds;
     if (!options_.train.keep_dual) trained.dual = {};
-    const Dataset& data = trainer_.data();
-    const int threads = options.threads;
-    point.training_errors = top_k_errors(trained.model, data.X, data.y, result_.places, threads, data.weights);
     if (const Dataset* rows = options_.held_out) {
-      point.held_out_errors = top_k_errors(trained.model, rows->X, rows->y, result_.places, threads, rows->weights);
+      point.held_out_errors =
+          top_k_errors(trained.model, rows->X, rows->y, result_.places, options.threads, rows->weights);
     }
     result_.points.push_back(point);
     if (observer_.finished) observer_.finished(point, trained);

@@ -219,6 +219,7 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
   Fit out;
   out.run = run(*solver_, stop_rule(options), clock, hooks.observer, &run_, hooks.between);
   out.W = solver_->weights();
+  out.ranks = solver_->ranks();
   out.loss = problem_.loss;
   out.lambda = problem_.lambda;
   out.C = options.lambda ? 1.0 / (problem_.lambda * problem_.N) : options.C;

@@ -16,7 +16,8 @@ namespace topwolf {
 // What a run found, before it is a model.
 struct Fit {
   RunResult run;
-  std::vector<double> W;  // (m x D), certified
+  std::vector<double> W;            // (m x D), certified
+  std::vector<std::int32_t> ranks;  // at W, how many classes come before each row's own; rows of weight 0 included
   Loss loss;
   double lambda = 0.0;
   double C = 0.0;

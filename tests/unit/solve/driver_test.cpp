@@ -22,6 +22,7 @@ class Halving final : public Solver {
   }
   const std::vector<double>& weights() const override { return none_; }
   std::vector<double> current_weights() override { return {gap_}; }
+  const std::vector<std::int32_t>& ranks() const override { return no_ranks_; }
   const DualRows& dual() const override { return rows_; }
   std::int64_t row_visits() const override { return 0; }
   void exchange(State& state) override { state("gap", gap_); }
@@ -31,6 +32,7 @@ class Halving final : public Solver {
   double gap_ = 1.0, surplus_, step_;
   int certified_ = 0;
   std::vector<double> none_;
+  std::vector<std::int32_t> no_ranks_;
   DualRows rows_;
 };
 
