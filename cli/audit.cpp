@@ -85,6 +85,7 @@ void load(const Arguments& arguments, Audit& audit) {
   } else {
     load_own(arguments, audit);
   }
+  apply_weights(arguments, audit.data);
   if (audit.model.m() > audit.data.classes.size())
     audit.warnings.add(fmt::format("{} of the model's {} classes have no rows in the data; they stay classes",
                                    audit.model.m() - audit.data.classes.size(), audit.model.m()));

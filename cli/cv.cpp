@@ -141,7 +141,7 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
   return document;
 }
 
-// Several losses share -k, --rho and --smoothing where they have them.
+// -k, --rho and --smoothing are for all of them.
 std::vector<LossSpec> losses_of(const Arguments& arguments) {
   if (!arguments.has("loss")) return {loss_of(arguments)};
   std::vector<LossSpec> losses;

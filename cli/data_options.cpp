@@ -24,7 +24,10 @@ LoadOptions load_options(const Arguments& arguments, const std::string& path) {
   const std::string base = arguments.choice("index-base");
   if (base != "auto") options.index_base = base == "0" ? 0 : 1;
   options.precision = arguments.choice("precision") == "float64" ? Precision::float64 : Precision::float32;
+  options.label_weights = arguments.has("label-weights");
   options.threads = threads_of(arguments);
+  if (arguments.has("weights") && arguments.has("label-weights"))
+    fail(ErrorKind::option, "--weights and --label-weights both say what a row weighs; give one of them");
   return options;
 }
 
@@ -56,6 +59,16 @@ RawDataset load_for_model(const LoadOptions& options, const Model& model, Warnin
                              report.dropped_values, model.d));
   apply_normalization(model.normalization, raw.X);
   return raw;
+}
+
+void apply_weights(const Arguments& arguments, Dataset& data) {
+  if (arguments.has("weights")) data.weights = load_weights(arguments.text("weights"), data.X.rows());
+  const std::string classes = arguments.text("class-weight");
+  if (classes == "balanced") {
+    weigh_classes(data, balanced_class_weights(data));
+  } else if (arguments.has("class-weight")) {
+    weigh_classes(data, load_class_weights(classes, data.classes));
+  }
 }
 
 bool is_model_file(const std::string& path) {

@@ -25,6 +25,9 @@ RawDataset load_for_model(const Arguments& arguments, const std::string& path, c
 
 RawDataset load_for_model(const LoadOptions& options, const Model& model, Warnings& warnings);
 
+// --weights and --class-weight, on top of what the labels say.
+void apply_weights(const Arguments& arguments, Dataset& data);
+
 // Whether the file is a model (.topwolf or LIBLINEAR's), by its first bytes.
 bool is_model_file(const std::string& path);
 

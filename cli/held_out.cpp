@@ -23,6 +23,7 @@ HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& 
   RawDataset raw = load_for_model(options, probe_, warnings);
   y_ = map_labels(raw, probe_.classes);
   warn_of_unseen(y_, source_, warnings);
+  weights_ = std::move(raw.weights);
   X_ = Features(std::move(raw.X));
 }
 
@@ -30,7 +31,7 @@ HeldOutErrors HeldOut::errors_at(std::vector<double> W, double bias, int threads
   probe_.W = std::move(W);
   probe_.bias = bias;
   const std::vector<std::int64_t> ks = usual_places(probe_.m());
-  return {ks, top_k_errors(probe_, X_, y_, ks, threads)};
+  return {ks, top_k_errors(probe_, X_, y_, ks, threads, weights_)};
 }
 
 void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {

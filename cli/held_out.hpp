@@ -20,6 +20,7 @@ class HeldOut {
   const std::string& source() const { return source_; }
   const Features& X() const { return X_; }
   const std::vector<std::int32_t>& y() const { return y_; }
+  const std::vector<double>& weights() const { return weights_; }  // with --label-weights; else empty
 
   // At W (m x D), which need not be certified.
   HeldOutErrors errors_at(std::vector<double> W, double bias, int threads);
@@ -29,6 +30,7 @@ class HeldOut {
   Model probe_;  // says how rows meet weights
   Features X_;
   std::vector<std::int32_t> y_;
+  std::vector<double> weights_;
 };
 
 void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings);

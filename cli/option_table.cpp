@@ -139,13 +139,13 @@ constexpr std::array option_rows{
               "Where the labels go when TO is .npy, which holds features alone."},
     OptionRow{"labels", 0, "FILE", "", "", "Data", reading, "Labels in a file of their own: .npy, or one a line."},
     OptionRow{
-        "class-weight", 0, "balanced|FILE", "", "", "Problem", training,
+        "class-weight", 0, "balanced|FILE", "", "", "Problem", training | verify | audit,
         "What the rows of a class weigh: balanced makes all classes weigh the same; a FILE has lines of a label and "
         "a weight, and classes that it does not name weigh 1."},
-    OptionRow{"weights", 0, "FILE", "", "", "Problem", training,
+    OptionRow{"weights", 0, "FILE", "", "", "Problem", training | verify | audit,
               "What every row weighs, .npy or one number a line: 2 is as if the row were there twice, 0 as if it were "
               "not there."},
-    OptionRow{"label-weights", 0, "", "", "", "Problem", training,
+    OptionRow{"label-weights", 0, "", "", "", "Problem", training | verify | audit,
               "Labels are written label:weight; one without a weight weighs 1."},
     OptionRow{"validation", 0, "FILE", "", "", "Data", train,
               "Rows that are not trained on: their top-k errors are shown after every pass, and in the report. "

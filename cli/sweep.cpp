@@ -1,7 +1,9 @@
 // topwolf sweep: one row for every C, printed as it is finished.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "commands.hpp"
@@ -30,6 +32,14 @@ std::string models_folder(const Arguments& arguments) {
     if (error) fail(ErrorKind::io, "{}: cannot be made: {}", folder, error.message());
   }
   return folder;
+}
+
+// "C_0.1.topwolf": six digits, or as many as it takes to tell the values apart.
+std::string model_name(double C, const std::vector<double>& grid) {
+  const bool alike = std::any_of(grid.begin(), grid.end(), [&](double other) {
+    return other != C && fmt::format("{:.6g}", other) == fmt::format("{:.6g}", C);
+  });
+  return alike ? fmt::format("C_{}.topwolf", C) : fmt::format("C_{:.6g}.topwolf", C);
 }
 
 std::string header(const std::vector<std::int64_t>& places, bool held_out) {
@@ -90,6 +100,8 @@ void load(const Arguments& arguments, Job& job) {
     job.held_out.emplace();
     job.held_out->X = rows.X();
     job.held_out->y = rows.y();
+    job.held_out->weights = rows.weights();
+    job.held_out->classes = job.data.classes;
     job.held_out_source = fmt::format("{}, {} rows", rows.source(), rows.X().rows());
   } else if (const auto share = arguments.real("holdout")) {
     const Fold fold = stratified_split(job.data.y, job.data.classes.size(), *share, job.options.train.seed);
@@ -120,7 +132,7 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
       Model model = result.model;
       model.command = arguments.command_line();
       model.label_column = arguments.text("label-column");
-      save_model(model, (std::filesystem::path(job.folder) / fmt::format("C_{:.6g}.topwolf", point.C)).string());
+      save_model(model, (std::filesystem::path(job.folder) / model_name(point.C, job.options.C)).string());
     }
     if (json) return;
     if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
@@ -177,6 +189,7 @@ int run_sweep(const Arguments& arguments) {
   job.options.train = training_options(arguments);
   job.options.train.loss = loss_of(arguments);
   job.options.C = grid_of(arguments);
+  const std::size_t asked = std::set<double>(job.options.C.begin(), job.options.C.end()).size();
   if (arguments.has("validation") && arguments.has("holdout"))
     fail(ErrorKind::option, "--validation and --holdout both say which rows are held out; give one of them");
   if (const auto share = arguments.real("holdout"); share && !(*share > 0.0 && *share < 1.0))
@@ -186,7 +199,7 @@ int run_sweep(const Arguments& arguments) {
   job.folder = models_folder(arguments);
   load(arguments, job);
   const SweepResult result = run_observed(arguments, job);
-  warn_of_edge(result, job.options.C.size(), job.warnings);
+  warn_of_edge(result, asked, job.warnings);
   if (arguments.has("json")) {
     print(dump(to_json(job, result)));
   } else if (const SweepPoint* best = best_of(result)) {
@@ -204,7 +217,7 @@ int run_sweep(const Arguments& arguments) {
   if (held_signal() != 0) return 128 + held_signal();
   const bool all = std::all_of(result.points.begin(), result.points.end(),
                                [](const SweepPoint& point) { return point.status == Status::converged; });
-  return all && result.points.size() >= 1 ? 0 : 5;
+  return all && result.points.size() == asked ? 0 : 5;
 }
 
 }  // namespace topwolf::cli

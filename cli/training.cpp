@@ -21,16 +21,6 @@ bool same_file(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
-void apply_weights(const Arguments& arguments, Dataset& data) {
-  if (arguments.has("weights")) data.weights = load_weights(arguments.text("weights"), data.X.rows());
-  const std::string classes = arguments.text("class-weight");
-  if (classes == "balanced") {
-    weigh_classes(data, balanced_class_weights(data));
-  } else if (arguments.has("class-weight")) {
-    weigh_classes(data, load_class_weights(classes, data.classes));
-  }
-}
-
 }  // namespace
 
 TrainOptions training_options(const Arguments& arguments) {
@@ -53,10 +43,11 @@ TrainOptions training_options(const Arguments& arguments) {
   options.checkpoints.path = arguments.text("checkpoint");
   options.checkpoints.resume = arguments.text("resume");
   options.checkpoints.every_s = arguments.real("checkpoint-every").value_or(options.checkpoints.every_s);
+  for (const char* key : {"checkpoint", "resume"})
+    if (arguments.has(key) && arguments.text(key).empty())
+      fail(ErrorKind::option, "--{} is empty; give a file's name", key);
   if (arguments.has("checkpoint-every") && !arguments.has("checkpoint") && !arguments.has("resume"))
     fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
-  if (arguments.has("weights") && arguments.has("label-weights"))
-    fail(ErrorKind::option, "--weights and --label-weights both say what a row weighs; give one of them");
   check(options);
   return options;
 }
@@ -100,7 +91,9 @@ void check_outputs(const Arguments& arguments, const std::vector<std::string>& o
   for (const char* key : {"labels", "cost-matrix", "validation", "validation-labels", "weights", "class-weight"})
     inputs.push_back(arguments.text(key));
   std::vector<std::string> outputs = others;
-  for (const char* key : {"dual", "trace", "report", "checkpoint"}) outputs.push_back(arguments.text(key));
+  for (const char* key : {"dual", "trace", "report"}) outputs.push_back(arguments.text(key));
+  // A job goes on writing to the checkpoint that it came from.
+  outputs.push_back(arguments.text(arguments.has("checkpoint") ? "checkpoint" : "resume"));
   for (std::size_t a = 0; a < outputs.size(); ++a) {
     if (!outputs[a].empty()) check_output(outputs[a], inputs);
     for (std::size_t b = 0; b < a; ++b) {
@@ -119,9 +112,7 @@ std::string output_argument(const Arguments& arguments, std::size_t place, const
 }
 
 Dataset load_training(const Arguments& arguments) {
-  LoadOptions options = load_options(arguments, arguments.required_positional(0));
-  options.label_weights = arguments.has("label-weights");
-  RawDataset raw = load_raw(options);
+  RawDataset raw = load_raw(load_options(arguments, arguments.required_positional(0)));
   const Normalization normalization =
       fit_normalization(parse_name<NormalizeKind>(arguments.choice("normalize")).value(), raw.X);
   apply_normalization(normalization, raw.X);

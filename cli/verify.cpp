@@ -52,8 +52,8 @@ int run_verify(const Arguments& arguments) {
   if (!model.certified)
     fail(ErrorKind::data, "{}: the model holds no certificate; only topwolf's own models do", model_path);
   Warnings warnings;
-  const Dataset data =
-      make_dataset(load_for_model(arguments, arguments.required_positional(0), model, false, warnings));
+  Dataset data = make_dataset(load_for_model(arguments, arguments.required_positional(0), model, false, warnings));
+  apply_weights(arguments, data);
   const SparseRows dual = load_dual(arguments.text("dual"), data.X.rows(), model.m());
   const Verification found = verify(data, model, dual);
   print(arguments.has("json") ? dump(to_json(found, model.certificate)) : to_text(found, model.certificate));

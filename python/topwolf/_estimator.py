@@ -304,8 +304,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         """Write a model file that the command line and `load` read."""
         _core.save_model(self._named_model(), os.fspath(path))
 
-    @classmethod
-    def load(cls, path: Path) -> TopwolfClassifier:
+    @staticmethod
+    def load(path: Path) -> TopwolfClassifier:
         """A fitted classifier from a model file, topwolf's or LIBLINEAR's.
 
         Where the command line normalised its rows, `predict` and `decision_function` do so too (`coef_` alone does
@@ -313,7 +313,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         """
         model = _core.load_model(os.fspath(path))
         bias = model["bias"]
-        clf = cls(
+        clf = TopwolfClassifier(
             loss=model["loss"].replace("-", "_"),
             k=model["k"],
             rho=model["rho"],

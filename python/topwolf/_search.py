@@ -152,7 +152,7 @@ class_weight, n_jobs, random_state, verbose
         )
         if result["error"] is not None:
             raise result["error"]
-        if result["ended"]:
+        if result["errors"].size == 0:
             raise TimeoutError(f"time_limit={self.time_limit} s passed before every C was tried on every fold.")
         self._take_scores(result, grid, higher=judge is not None)
         if not self.refit:

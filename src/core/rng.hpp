@@ -62,8 +62,8 @@ class Rng {
   void exchange(State& state) {
     std::vector<std::int64_t> words;
     for (const std::uint64_t word : state_) words.push_back(static_cast<std::int64_t>(word));
-    state("rng", words);
-    for (std::size_t a = 0; a < 4; ++a) state_[a] = static_cast<std::uint64_t>(words.at(a));
+    state("rng", words, {4});
+    for (std::size_t a = 0; a < 4; ++a) state_[a] = static_cast<std::uint64_t>(words[a]);
     state("rng_spare", spare_);
     state("rng_has_spare", has_spare_);
   }

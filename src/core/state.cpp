@@ -50,7 +50,7 @@ const State::Array& State::find(std::string_view name, std::string_view dtype) c
 }
 
 void State::refuse(std::string_view name) const {
-  fail(ErrorKind::data, "{}: is no checkpoint of this version: '{}{}' is missing or of another type", path_, prefix_,
+  fail(ErrorKind::data, "{}: is no checkpoint of this job: '{}{}' is missing or not what it should be", path_, prefix_,
        name);
 }
 

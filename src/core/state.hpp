@@ -4,8 +4,10 @@
 //   void exchange(State& state) { state("epoch", epoch_); state("shares", share_); }
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -37,6 +39,14 @@ class State {
     }
   }
 
+  // The same where only these sizes make sense.
+  template <class T>
+  void operator()(std::string_view name, std::vector<T>& values, std::initializer_list<std::int64_t> sizes) {
+    (*this)(name, values);
+    const auto size = static_cast<std::int64_t>(values.size());
+    if (restoring_ && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) refuse(name);
+  }
+
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(std::string_view name, T& value) {
@@ -63,6 +73,9 @@ class State {
 
   // Whether something of this name was taken out.
   bool has(std::string_view name) const { return arrays_.contains(prefix_ + std::string(name)); }
+  // Error{data}: what was put back under this name makes no sense.
+  [[noreturn]] void refuse(std::string_view name) const;
+
   // All arrays of another state, under this one's prefix.
   void add(std::string_view name, const State& part);
   // What add() put there, to be put back.
@@ -82,7 +95,6 @@ class State {
     if (values.size() != 1) refuse(name);
     return values[0];
   }
-  [[noreturn]] void refuse(std::string_view name) const;
 
   bool restoring_ = false;
   std::string path_;

@@ -2,7 +2,7 @@
 
 namespace topwolf {
 
-void exchange(State& state, std::string_view name, DualRows& A) {
+void exchange(State& state, std::string_view name, DualRows& A, std::int64_t n, std::int64_t m) {
   std::vector<std::int64_t> count;
   std::vector<std::int32_t> column;
   std::vector<double> value;
@@ -14,16 +14,22 @@ void exchange(State& state, std::string_view name, DualRows& A) {
     }
   }
   state.within(name, [&](State& rows) {
-    rows("count", count);
+    rows("count", count, {0, n});
     rows("column", column);
-    rows("value", value);
+    rows("value", value, {static_cast<std::int64_t>(column.size())});
   });
   if (!state.restoring()) return;
   A.assign(count.size(), {});
   std::size_t at = 0;
   for (std::size_t i = 0; i < A.size(); ++i) {
-    for (std::int64_t e = 0; e < count[i]; ++e, ++at) A[i].push_back({column.at(at), value.at(at)});
+    if (count[i] < 0 || count[i] > static_cast<std::int64_t>(column.size() - at)) state.refuse(name);
+    for (std::int64_t e = 0; e < count[i]; ++e, ++at) {
+      const std::int32_t before = A[i].empty() ? -1 : A[i].back().column;
+      if (column[at] <= before || column[at] >= m) state.refuse(name);
+      A[i].push_back({column[at], value[at]});
+    }
   }
+  if (at != column.size()) state.refuse(name);
 }
 
 }  // namespace topwolf

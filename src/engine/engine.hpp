@@ -13,7 +13,8 @@ namespace topwolf {
 // The dual A (n x m) or the vertices U, one sparse row per example.
 using DualRows = std::vector<SparseRow>;
 
-void exchange(State& state, std::string_view name, DualRows& A);
+// n rows over m classes, or none.
+void exchange(State& state, std::string_view name, DualRows& A, std::int64_t n, std::int64_t m);
 
 // What a pass moves towards (docs/maths.md, F1 and F4).
 enum class Direction {

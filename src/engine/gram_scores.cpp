@@ -115,7 +115,7 @@ class GramScores final : public BlockScores {
     for (T& s : S_) s *= static_cast<T>(factor);
   }
 
-  void exchange(State& state) override { state("scores", S_); }
+  void exchange(State& state) override { state("scores", S_, {problem_.m * n_}); }
 
   void set_entries(const EntryList& entries) override {
     list_ = &entries;

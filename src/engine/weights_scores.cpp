@@ -44,7 +44,7 @@ class Weights : public BlockScores {
     for (T& w : weights_) w *= static_cast<T>(factor);
   }
 
-  void exchange(State& state) override { state("scores", weights_); }
+  void exchange(State& state) override { state("scores", weights_, {size()}); }
 
   void add_product(double gamma) override {
     const auto& W = face_->weights();

@@ -82,16 +82,18 @@ class ApgSolver final : public Solver {
   std::int64_t row_visits() const override { return passes_ * problem_.n; }
 
   void exchange(State& state) override {
+    const std::int64_t weights = problem_.m * problem_.D();
     state("passes", passes_);
-    topwolf::exchange(state, "A", A_);
-    topwolf::exchange(state, "A_old", A_old_);
-    state("W", W_);
-    state("W_old", W_old_);
+    topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
+    topwolf::exchange(state, "A_old", A_old_, problem_.n, problem_.m);
+    if (A_.size() != A_next_.size() || A_old_.size() != A_next_.size()) state.refuse("A");
+    state("W", W_, {weights});
+    state("W_old", W_old_, {weights});
     state("dual", dual_);
     state("t", t_);
     state("q", q_);
     state("q_taken", q_taken_);
-    state("best_W", best_W_);
+    state("best_W", best_W_, {weights});
     state("best_primal", best_primal_);
     certified_.exchange(state);
   }

@@ -74,14 +74,16 @@ class BatchSolver final : public Solver {
   std::int64_t row_visits() const override { return t_ * problem_.n; }
 
   void exchange(State& state) override {
+    const std::int64_t weights = problem_.m * problem_.D();
     state("t", t_);
-    state("W", W_);
+    state("W", W_, {weights});
     state("W_norm2", W_norm2_);
     state("c_alpha", c_alpha_);
     state("drift", drift_);
     state("radius", radius_);
-    topwolf::exchange(state, "A", A_);
-    state("best_W", best_W_);
+    topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
+    if (holds_dual() == A_.empty()) state.refuse("A");
+    state("best_W", best_W_, {weights});
     state("best_primal", best_primal_);
     state("best_dual", best_dual_);
     certified_.exchange(state);

@@ -25,9 +25,9 @@ class CertifiedWeights {
   }
 
   void exchange(State& state) {
-    state("certified_weights", W_);
+    state("certified_weights", W_, {0, problem_.m * problem_.D()});
     state("certified_primal", primal_);
-    state("certified_ranks", ranks_);
+    state("certified_ranks", ranks_, {0, problem_.n});
   }
 
   const std::vector<double>& weights() const { return W_; }  // empty until something was offered

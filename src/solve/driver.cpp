@@ -13,6 +13,7 @@ void RunState::exchange(State& state) {
   state("iteration", iteration);
   state("optimism", optimism);
   state("refusals", refusals);
+  state("stalled", stalled);
 }
 
 namespace {
@@ -39,6 +40,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
   RunState fresh;
   RunState& state = given ? *given : fresh;
   std::optional<Status> ended;
+  if (state.stalled) ended = Status::stalled;
   while (!ended && state.iteration < rule.max_iterations) {
     const Pass pass = solver.step();
     const Certificate& seen = pass.estimate;
@@ -52,6 +54,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     }
     if (pass.gamma == 0.0 || state.refusals >= most_refusals) {
       ended = Status::stalled;
+      state.stalled = true;
     } else if (!go_on) {
       ended = Status::interrupted;
     } else if (rule.time_limit_s && clock.seconds() >= *rule.time_limit_s) {
@@ -63,8 +66,9 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
   }
   const Certificate certificate = solver.certify();
   const Status status = ended.value_or(Status::iteration_limit);
-  // Whoever interrupts a job may go on with it later, and it must end where it would have ended.
-  const bool reached = status != Status::interrupted && rule.reached(certificate);
+  // Who interrupts a job may go on with it later, and it must end where it would have ended.
+  const bool resumable = status == Status::interrupted || (between && status == Status::time_limit);
+  const bool reached = !resumable && rule.reached(certificate);
   return {reached ? Status::converged : status, certificate, state.iteration};
 }
 

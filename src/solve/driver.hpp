@@ -31,6 +31,7 @@ struct RunState {
   // An estimate of the gap can be too good: what it must be multiplied with, and how often certifying showed so.
   double optimism = 1.0;
   std::int64_t refusals = 0;
+  bool stalled = false;  // there is nowhere left to go
 
   void exchange(State& state);
 };

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.hpp"
+#include "core/names.hpp"
 #include "core/strict_json.hpp"
 #include "topwolf/version.hpp"
 
@@ -24,14 +25,18 @@ std::string cost_hash(const std::vector<double>& cost) {
 
 }  // namespace
 
-Identity identity_of(const std::string& kind, const std::string& data_hash, const TrainOptions& options) {
+Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options) {
+  if (options.checkpoints.path.empty() && options.checkpoints.resume.empty()) return {};
   return {{"the command", kind},
-          {"the fingerprint of the data", data_hash},
+          {"the precision", std::string(name_of(trainer.data().X.precision()))},
+          {"the fingerprint of the data", trainer.data_hash()},
           {"the version of topwolf", TOPWOLF_VERSION},
           {"the fingerprint of the cost matrix", cost_hash(options.loss.cost_matrix)},
           {"the bias", fmt::format("{}", options.bias)},
-          {"the solver", std::string(to_string(options.solver))},
-          {"scores", std::string(to_string(options.scores))},
+          {"the solver", trainer.method().name},
+          {"the source of the scores", trainer.method().gram ? "the Gram matrix" : "the weights"},
+          {"the storage of the rows", trainer.sparse() ? "sparse" : "dense"},
+          {"keeping the dual", options.keep_dual ? "wanted" : "not wanted"},
           {"the seed", fmt::format("{}", options.seed)}};
 }
 

@@ -10,14 +10,16 @@
 #include "core/state.hpp"
 #include "topwolf/dataset.hpp"
 #include "topwolf/options.hpp"
+#include "train/trainer.hpp"
 
 namespace topwolf {
 
 // What must be the same, in words: {"the loss", "usunier:20"}, ... The first that differs is named.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
-// Of a job of this kind ("train", "sweep", "cv") on this data, apart from what it is that the job tries.
-Identity identity_of(const std::string& kind, const std::string& data_hash, const TrainOptions& options);
+// Of a job of this kind ("train", "sweep", "cv"), apart from what it is that the job tries; none where the options ask
+// for no checkpoint.
+Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options);
 
 class Checkpoint {
  public:

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/fail.hpp"
+#include "core/hash.hpp"
 #include "core/threads.hpp"
 #include "data/subset.hpp"
 #include "topwolf/evaluate.hpp"
@@ -33,9 +34,10 @@ struct FoldResults {
   std::size_t size() const { return errors.size(); }
   void exchange(State& state) {
     state("errors", errors);
-    state("relative_gaps", relative_gaps);
-    state("seconds", seconds);
-    state("iterations", iterations);
+    const auto count = static_cast<std::int64_t>(errors.size());
+    state("relative_gaps", relative_gaps, {count});
+    state("seconds", seconds, {count});
+    state("iterations", iterations, {count});
   }
 };
 
@@ -43,12 +45,13 @@ std::vector<double> weights_of(const Dataset& data, const Fold& fold) {
   std::vector<double> weights(data.y.size(), 0.0);
   for (const std::int64_t i : fold.training) {
     const auto at = static_cast<std::size_t>(i);
-    weights.at(at) = data.weights.empty() ? 1.0 : data.weights[at];
+    weights.at(at) += data.weights.empty() ? 1.0 : data.weights[at];
   }
   return weights;
 }
 
-void check_folds(const std::vector<Fold>& folds, std::int64_t n) {
+void check_folds(const std::vector<Fold>& folds, const Dataset& data) {
+  const std::int64_t n = data.X.rows();
   if (folds.size() < 2) fail(ErrorKind::option, "there must be at least 2 folds, not {}", folds.size());
   for (const Fold& fold : folds) {
     if (fold.training.empty() || fold.held_out.empty()) {
@@ -59,6 +62,10 @@ void check_folds(const std::vector<Fold>& folds, std::int64_t n) {
       if (*low < 0 || *high >= n) {
         fail(ErrorKind::data, "a fold names row {}, outside 0 .. {}", *low < 0 ? *low : *high, n - 1);
       }
+      const bool weighs = data.weights.empty() || std::any_of(rows->begin(), rows->end(), [&](std::int64_t i) {
+                            return data.weights[static_cast<std::size_t>(i)] > 0.0;
+                          });
+      if (!weighs) fail(ErrorKind::data, "a fold has only rows of weight 0 to train on or to hold out");
     }
   }
 }
@@ -86,6 +93,10 @@ class CrossValidation {
     for (int w = 0; w < workers_; ++w) threads.emplace_back([this] { work(); });
     for (std::thread& thread : threads) thread.join();
     if (error_) std::rethrow_exception(error_);
+    // A stop that came with the last pass of a fold ended no fit.
+    const bool all = std::all_of(results_.begin(), results_.end(),
+                                 [&](const FoldResults& fold) { return fold.size() == point_count(); });
+    if (!all && !ended_) ended_ = Status::interrupted;
     CvResult out;
     out.ended = ended_;
     if (!ended_) {
@@ -115,19 +126,29 @@ class CrossValidation {
   }
 
   Identity identity() {
-    check_folds(options_.folds, rows_.data().X.rows());
+    check_folds(options_.folds, rows_.data());
     for (std::size_t l = 0; l < options_.losses.size(); ++l) {
       resolve_loss(options_.losses[l], rows_.data().classes.size());
     }
-    const Checkpoints& checkpoints = options_.train.checkpoints;
-    if (checkpoints.path.empty() && checkpoints.resume.empty()) return {};
-    Identity out = identity_of("cv", rows_.data_hash(), options_at(0));
+    if (!options_.judge && options_.metric != Metric::cost && place() >= rows_.data().classes.size()) {
+      fail(ErrorKind::data, "the {} error of {} classes is always 0; take a smaller k", to_string(options_.metric),
+           rows_.data().classes.size());
+    }
+    Identity out = identity_of("cv", rows_, options_at(0));
+    if (out.empty()) return out;
     std::vector<std::string> losses;
     for (const LossSpec& loss : options_.losses) losses.push_back(to_string(loss));
     out.emplace_back("the loss", fmt::format("{}", fmt::join(losses, ", ")));
     out.emplace_back("C", describe_grid(grid_));
     out.emplace_back("the number of folds", fmt::format("{}", options_.folds.size()));
+    Hasher folds;
+    for (const Fold& fold : options_.folds) {
+      folds.add(fold.training.data(), fold.training.size() * sizeof(std::int64_t));
+      folds.add(fold.held_out.data(), fold.held_out.size() * sizeof(std::int64_t));
+    }
+    out.emplace_back("the fingerprint of the folds", folds.hex());
     out.emplace_back("the metric", std::string(to_string(options_.metric)));
+    out.emplace_back("the rule", options_.one_standard_error ? "one standard error" : "best");
     return out;
   }
 
@@ -158,6 +179,7 @@ class CrossValidation {
     const std::lock_guard lock(guard_);
     running_[f] = false;
     deposits_[f] = fold_state(f, nullptr);
+    complete_round();
   }
 
   void fit_point(std::size_t f, Trainer& trainer) {
@@ -212,8 +234,13 @@ class CrossValidation {
       ranks.push_back(fit.ranks[at]);
       if (!data.weights.empty()) weights.push_back(data.weights[at]);
     }
+    return errors_of_ranks(ranks, {place()}, weights)[0];
+  }
+
+  // The k of the metric.
+  std::int64_t place() const {
     constexpr std::array<std::int64_t, 4> places{1, 3, 5, 10};
-    return errors_of_ranks(ranks, {places[static_cast<std::size_t>(options_.metric)]}, weights)[0];
+    return places[static_cast<std::size_t>(options_.metric)];
   }
 
   bool observe() {
@@ -270,14 +297,15 @@ class CrossValidation {
     }
     constexpr double rounding = 1e-12;  // of a mean: equal errors may add up to different numbers
     for (std::size_t p = 1; p < out.points.size(); ++p) {
-      if (out.points[p].mean < out.points[out.best].mean - rounding) out.best = p;
+      const double best = out.points[out.best].mean, mean = out.points[p].mean;
+      if (mean < best - rounding || (std::isnan(best) && !std::isnan(mean))) out.best = p;
     }
     const std::size_t place = out.best % grid_.size(), first = out.best - place;
     out.at_edge = grid_.size() > 1 && (place == 0 || place + 1 == grid_.size());
     out.chosen = out.best;
     if (!options_.one_standard_error) return;
     const double bound = out.points[out.best].mean + out.points[out.best].standard_error;
-    for (out.chosen = first; out.points[out.chosen].mean > bound;) ++out.chosen;
+    for (out.chosen = first; out.chosen < out.best && !(out.points[out.chosen].mean <= bound);) ++out.chosen;
   }
 
   void refit(CvResult& out) {
@@ -331,10 +359,14 @@ class CrossValidation {
     const State run = trainer.state();
     deposits_[f] = fold_state(f, &run);
     rounds_[f] = round_;
-    for (std::size_t other = 0; other < running_.size(); ++other) {
-      if (running_[other] && rounds_[other] != round_) return;
-    }
+    complete_round();
+  }
+
+  void complete_round() {
     if (!collecting_) return;
+    for (std::size_t f = 0; f < running_.size(); ++f) {
+      if (running_[f] && rounds_[f] != round_) return;
+    }
     collecting_ = false;
     checkpoint_.write(state());
   }
@@ -369,6 +401,7 @@ class CrossValidation {
       deposits_[f] = state->part(fmt::format("fold{}", f));
       if (!deposits_[f].has("errors")) continue;
       results_[f].exchange(deposits_[f]);
+      if (results_[f].size() > point_count()) deposits_[f].refuse("errors");
       resume_[f] = deposits_[f].has("run.iteration");
     }
     if (state->has("refit.iteration")) refit_ = state->part("refit");

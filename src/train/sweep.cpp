@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "data/fingerprint.hpp"
 #include "report/assessment.hpp"
 #include "topwolf/evaluate.hpp"
 #include "topwolf/select.hpp"
@@ -17,6 +18,7 @@ void exchange(State& state, SweepPoint& point) {
   state("lambda", point.lambda);
   auto status = static_cast<std::int64_t>(point.status);
   state("status", status);
+  if (status < 0 || status > static_cast<std::int64_t>(Status::interrupted)) state.refuse("status");
   point.status = static_cast<Status>(status);
   state("primal", point.certificate.primal);
   state("dual", point.certificate.dual);
@@ -42,10 +44,7 @@ class Sweep {
     result_.choice = trainer_.method().choice;
     for (std::size_t p = result_.points.size(); p < grid_.size(); ++p) {
       TrainOptions options = options_at(grid_[p]);
-      if (options.time_limit_s) {
-        *options.time_limit_s += before;
-        if (clock.seconds() >= *options.time_limit_s) break;
-      }
+      if (options.time_limit_s) *options.time_limit_s += before;
       FitHooks hooks;
       hooks.warm = true;
       hooks.observer = [&](const Progress& progress) { return !observer_.pass || observer_.pass(grid_[p], progress); };
@@ -81,11 +80,12 @@ class Sweep {
   TrainOptions first_options() const { return options_at(grid_.front()); }
 
   Identity identity() {
-    const Checkpoints& checkpoints = options_.train.checkpoints;
-    if (checkpoints.path.empty() && checkpoints.resume.empty()) return {};
-    Identity out = identity_of("sweep", trainer_.data_hash(), options_.train);
+    Identity out = identity_of("sweep", trainer_, first_options());
+    if (out.empty()) return out;
     out.emplace_back("the loss", to_string(options_.train.loss));
     out.emplace_back("C", describe_grid(grid_));
+    out.emplace_back("the fingerprint of the rows held out",
+                     options_.held_out ? fingerprint(*options_.held_out) : "none");
     return out;
   }
 
@@ -128,6 +128,7 @@ class Sweep {
   void restore(State& state) {
     std::int64_t count = 0;
     state("points", count);
+    if (count < 0 || count > static_cast<std::int64_t>(grid_.size())) state.refuse("points");
     state("seconds", result_.seconds);
     state("point_seconds", point_seconds_);
     for (std::int64_t p = 0; p < count; ++p) {

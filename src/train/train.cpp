@@ -19,7 +19,7 @@ namespace topwolf {
 namespace {
 
 Identity train_identity(Trainer& trainer, const TrainOptions& options) {
-  Identity identity = identity_of("train", trainer.data_hash(), options);
+  Identity identity = identity_of("train", trainer, options);
   identity.emplace_back("the loss", to_string(options.loss));
   identity.emplace_back(options.lambda ? "lambda" : "C", fmt::format("{}", options.lambda.value_or(options.C)));
   return identity;

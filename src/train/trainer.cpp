@@ -129,10 +129,6 @@ SparseRows to_sparse_rows(const DualRows& A) {
   return out;
 }
 
-bool same_feasible_set(const Loss& a, const Loss& b) {
-  return a.family == b.family && a.rho == b.rho;
-}
-
 }  // namespace
 
 Trainer::Trainer(Dataset data, const TrainOptions& options, int workers) : data_(std::move(data)) {
@@ -181,15 +177,12 @@ void Trainer::make_scores() {
 }
 
 // Where the solver begins: in the middle of a run, at the last run's dual, at a dual that was given, or at 0.
-std::unique_ptr<Solver> Trainer::solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda,
-                                            const Loss& earlier_loss) {
+std::unique_ptr<Solver> Trainer::solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda) {
   const bool forgets = method_.solver == SolverName::stdfw || method_.solver == SolverName::pg;
   const bool used = solver_ != nullptr;
   std::optional<Start> start;
   if (hooks.warm && used && !forgets) {
-    start = same_feasible_set(earlier_loss, problem_.loss)
-                ? continue_from(problem_, *engine_, solver_->dual(), earlier_lambda)
-                : warm_start(problem_, *engine_, to_sparse_rows(solver_->dual()), threads_);
+    start = continue_from(problem_, *engine_, solver_->dual(), earlier_lambda);
   } else if (options.start.rows() > 0) {
     check_dual(options.start, problem_.n, problem_.m, "the dual to start from");
     start = warm_start(problem_, *engine_, options.start, threads_);
@@ -211,11 +204,10 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
   const Stopwatch own;
   check(options);
   const double earlier_lambda = problem_.lambda;
-  const Loss earlier_loss = problem_.loss;
   set_problem(options);
   make_scores();
   run_ = {};
-  solver_ = solver_for(options, hooks, earlier_lambda, earlier_loss);
+  solver_ = solver_for(options, hooks, earlier_lambda);
   Fit out;
   out.run = run(*solver_, stop_rule(options), clock, hooks.observer, &run_, hooks.between);
   out.W = solver_->weights();

@@ -28,7 +28,7 @@ struct Fit {
 // How a run begins, and who looks on.
 struct FitHooks {
   Observer observer{};
-  bool warm = false;              // from the last run's dual, where there is one and the method can
+  bool warm = false;              // from the dual of the last run, which had the same loss, where the method can
   Between between{};              // may ask for state()
   const State* resume = nullptr;  // what state() said in a run of the same problem
 };
@@ -61,13 +61,13 @@ class Trainer {
 
   const Dataset& data() const { return data_; }
   const Method& method() const { return method_; }
+  bool sparse() const { return X_.sparse(); }
 
  private:
   Trainer(const Trainer& rows, std::vector<double> weights, int threads);
   void set_problem(const TrainOptions& options);
   void make_scores();
-  std::unique_ptr<Solver> solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda,
-                                     const Loss& earlier_loss);
+  std::unique_ptr<Solver> solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda);
 
   Dataset data_;
   Features X_;  // dense where that is faster

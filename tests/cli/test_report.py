@@ -112,16 +112,31 @@ def test_labels_cannot_write_into_the_page(topwolf, tmp_path):
     Page(text)
 
 
-def test_a_browser_shows_the_page(topwolf, trained):
+def show(topwolf, name, plots, marks):
+    """Loads a page in a browser: the plots are there, the console is silent, and there is a picture."""
     browser = shutil.which("chromium")
     assert browser, "scripts/test installs chromium"
-    page = topwolf.folder / "r.html"
+    page = topwolf.folder / name
     command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={topwolf.folder}/profile"]
     done = subprocess.run([*command, "--enable-logging=stderr", "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert len(re.findall(r"<svg[^>]*class=\"plot\"", done.stdout)) == 3
-    assert len(re.findall(r"<(circle|polyline)", done.stdout)) > 20
+    assert len(re.findall(r"<svg[^>]*class=\"plot\"", done.stdout)) == plots
+    assert len(re.findall(r"<(circle|polyline)", done.stdout)) > marks
     assert "CONSOLE" not in done.stderr, done.stderr
     shot = topwolf.folder / "r.png"
     subprocess.run([*command, "--window-size=1200,1600", f"--screenshot={shot}", page.as_uri()], check=True, capture_output=True, timeout=120)
     assert shot.stat().st_size > 20000
+
+
+def test_a_browser_shows_the_page(topwolf, trained):
+    show(topwolf, "r.html", 3, 20)
+
+
+def test_a_browser_shows_a_sweep_and_a_cross_validation(topwolf, train_svm, test_svm):
+    topwolf("sweep", "-q", "-c", "0.1:10:3", "--validation", test_svm, "--report", "s.html", train_svm)
+    topwolf("cv", "-q", "-c", "0.1:10:3", "--loss", "max-hinge,usunier:2", "--folds", "3", "--report", "c.html", train_svm)
+    for name, plots, points in (("s.html", 3, 3), ("c.html", 1, 6)):
+        page = Page((topwolf.folder / name).read_text())
+        assert page.plots == plots
+        assert len(json.loads(page.json)["points"]) == points
+        show(topwolf, name, plots, 6)

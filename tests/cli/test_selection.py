@@ -1,6 +1,7 @@
 """sweep and cv: tables, models, choices, and what they refuse."""
 
 import json
+import subprocess
 
 import numpy as np
 import pytest
@@ -166,12 +167,13 @@ def test_a_job_that_was_stopped_ends_the_same(topwolf, data, command):
     weights = result.read_bytes()[-5 * 6 * 8 :]
     result.unlink()
     limits = ("--checkpoint", "job.ckpt", "--time-limit", "0.01")
-    done = topwolf(*job, *limits, code=5)
-    sittings = 1
-    while done.returncode == 5 and sittings < 400:
-        done = __import__("subprocess").run([topwolf.path, *map(str, job), "--resume", "job.ckpt", "--time-limit", "0.02"], capture_output=True, text=True, cwd=topwolf.folder, env=topwolf.env)
+    topwolf(*job, *limits, code=5)
+    for _ in range(400):
+        words = [topwolf.path, *map(str, job), "--resume", "job.ckpt", "--time-limit", "0.02"]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=topwolf.folder, env=topwolf.env)
         assert done.returncode in (0, 5), done.stderr
-        sittings += 1
+        if done.returncode == 0:
+            break
     assert done.returncode == 0
     again = topwolf.json("inspect", result)
     assert {key: again[key] for key in ("primal", "dual", "iterations")} == {key: whole[key] for key in ("primal", "dual", "iterations")}
@@ -191,6 +193,27 @@ def test_another_job_or_a_cut_file_is_refused(topwolf, data):
     assert "job.ckpt" in topwolf("train", data, "m.topwolf", *resume, code=3).stderr
     assert not (topwolf.folder / "m.topwolf").exists()
     assert topwolf("train", data, "m.topwolf", "--resume", "none.ckpt", "--quiet", code=4)
+
+
+def test_what_shapes_the_state_must_be_the_same(topwolf, data):
+    job = ("train", data, "m.topwolf", "--solver", "lsfw", "--tolerance", "1e-9", "--max-iterations", "3", "--quiet")
+    topwolf(*job, "--checkpoint", "job.ckpt", code=5)
+    assert "keeping the dual was not wanted" in topwolf(*job, "--resume", "job.ckpt", "--dual", "d", code=3).stderr
+    assert "the precision was float32" in topwolf(*job, "--resume", "job.ckpt", "--precision", "float64", code=3).stderr
+    swept = ("sweep", data, "-c", "0.1,1", "--tolerance", "1e-9", "--max-iterations", "3", "--quiet")
+    topwolf(*swept, "--checkpoint", "s.ckpt", code=5)
+    assert "the rows held out was none" in topwolf(*swept, "--resume", "s.ckpt", "--validation", "test.svm", code=3).stderr
+    topwolf.refuses("train", data, "job.ckpt", "--resume", "job.ckpt", code=2, saying="different files")
+    topwolf.refuses("train", data, "--resume", "", code=2, saying="--resume is empty")
+
+
+def test_a_metric_that_is_always_zero_is_refused(topwolf, data):
+    topwolf.refuses("cv", data, "--metric", "top5", "--quiet", code=3, saying="always 0")
+
+
+def test_values_that_differ_little_have_models_of_their_own(topwolf, data):
+    topwolf("sweep", data, "models", "-c", "1,1.0000001,2", "--quiet")
+    assert sorted(path.name for path in (topwolf.folder / "models").iterdir()) == ["C_1.0000001.topwolf", "C_1.topwolf", "C_2.topwolf"]
 
 
 # ---- weights
@@ -229,6 +252,28 @@ def test_class_weights(topwolf, data):
     second = topwolf.json("train", data, "m", "--class-weight", "classes.txt", *options)
     assert first["primal"] == pytest.approx(second["primal"], rel=1e-8)
     assert first["primal"] != pytest.approx(topwolf.json("train", data, "m", *options)["primal"], rel=1e-3)
+
+
+def test_certificates_of_weighted_models_can_be_checked(topwolf, data):
+    np.savetxt(topwolf.folder / "w.txt", np.arange(150) % 3, fmt="%d")
+    weights = ("--weights", "w.txt", "--class-weight", "balanced")
+    trained = topwolf.json("train", data, "m.topwolf", "--dual", "d", *weights)
+    found = topwolf.json("verify", data, "m.topwolf", "--dual", "d", *weights)
+    assert found["holds"] and found["primal"] == pytest.approx(trained["primal"])
+    assert not topwolf.json("verify", data, "m.topwolf", "--dual", "d", code=3)["holds"]
+    audited = topwolf.json("audit", data, "m.topwolf", *weights, "--quiet")
+    assert audited["warnings"] == []
+
+
+def test_held_out_rows_may_have_weights_in_their_labels(topwolf, data):
+    lines = (topwolf.folder / "test.svm").read_text().splitlines()
+    (topwolf.folder / "v.svm").write_text("".join(line.replace(" ", f":{k % 3} ", 1) + "\n" for k, line in enumerate(lines)))
+    kept = "".join((line + "\n") * (k % 3) for k, line in enumerate(lines))
+    (topwolf.folder / "kept.svm").write_text(kept)
+    (topwolf.folder / "l.svm").write_text(data.read_text())
+    weighted = topwolf.json("train", "l.svm", "m", "--label-weights", "--validation", "v.svm", "--quiet")
+    repeated_rows = topwolf.json("train", "l.svm", "m", "--validation", "kept.svm", "--quiet")
+    assert weighted["held_out"]["top1_error"] == pytest.approx(repeated_rows["held_out"]["top1_error"])
 
 
 @pytest.mark.parametrize(

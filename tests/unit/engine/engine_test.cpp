@@ -61,6 +61,21 @@ TEST_P(EngineContract, LossSumIsExactInDouble) {
   EXPECT_NEAR(engine->loss_sum(W_), expected, 1e-12 * expected);
 }
 
+TEST_P(EngineContract, RanksAreThoseOfThePlainScores) {
+  const auto engine = make_cpu_engine(problem_, 2);
+  std::vector<std::int32_t> ranks;
+  engine->loss_sum(W_, {nullptr, nullptr, &ranks});
+  const auto n = static_cast<std::size_t>(problem_.n), m = static_cast<std::size_t>(problem_.m);
+  ASSERT_EQ(ranks.size(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vector s = plain().scores(W_, static_cast<std::int64_t>(i));
+    const auto y = static_cast<std::size_t>(problem_.label(static_cast<std::int64_t>(i)));
+    std::int32_t before = 0;
+    for (std::size_t j = 0; j < m; ++j) before += s[j] > s[y] || (s[j] == s[y] && j < y) ? 1 : 0;
+    EXPECT_EQ(ranks[i], before) << i;
+  }
+}
+
 TEST_P(EngineContract, PassGivesTheLossAndTheWeightsOfItsDirections) {
   const auto engine = make_cpu_engine(problem_, 2);
   DualRows A(static_cast<std::size_t>(problem_.n)), U(A);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/tensor_file.hpp"
 #include "support/plain_problem.hpp"
 #include "topwolf/topwolf.hpp"
 #include "unit/core/temp_folder.hpp"
@@ -213,7 +214,7 @@ TEST(Checkpoint, NamesTheDifference) {
   EXPECT_THAT(with([](TrainOptions& o) { o.C = 2.0; }), HasSubstr("C was 1 and is 2 now"));
   EXPECT_THAT(with([](TrainOptions& o) { o.loss = parse_loss("usunier:2"); }), HasSubstr("the loss was max-hinge"));
   EXPECT_THAT(with([](TrainOptions& o) { o.bias = 1.0; }), HasSubstr("the bias"));
-  EXPECT_THAT(with([](TrainOptions& o) { o.solver = SolverName::apg; }), HasSubstr("the solver was auto and is apg"));
+  EXPECT_THAT(with([](TrainOptions& o) { o.solver = SolverName::apg; }), HasSubstr("the solver was block and is apg"));
   EXPECT_THAT(with([](TrainOptions& o) { o.seed = 3; }), HasSubstr("the seed was 0 and is 3 now"));
   Dataset other = data;
   other.y[0] = (other.y[0] + 1) % 5;
@@ -241,6 +242,58 @@ TEST(Checkpoint, CutShortOrForeignIsRefused) {
   save_model(model, folder.file("model"));
   options.checkpoints.resume = folder.file("model");
   EXPECT_THAT(refusal(data, options), HasSubstr("is no checkpoint"));
+}
+
+// A file with a right checksum and wrong contents: every array in turn cut short or made longer.
+TEST(Checkpoint, ArraysOfTheWrongSizeAreRefused) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  for (const SolverName solver : {SolverName::block, SolverName::apg, SolverName::lsfw}) {
+    TrainOptions options;
+    options.solver = solver;
+    options.checkpoints.path = folder.file("checkpoint");
+    train(data, options, stop_after(3));
+    const TensorFile file = TensorFile::read(options.checkpoints.path);
+    options.checkpoints.resume = folder.file("changed");
+    for (const std::string& name : file.names()) {
+      for (const bool longer : {false, true}) {
+        std::vector<Tensor> tensors;
+        std::vector<std::vector<char>> bytes;
+        for (const std::string& other : file.names()) {
+          const auto given = file.bytes(other);
+          std::vector<char>& values = bytes.emplace_back(given.begin(), given.end());
+          const std::size_t element = file.dtype(other).ends_with("32") ? 4 : file.dtype(other) == "U8" ? 1 : 8;
+          if (other == name)
+            values.resize(longer ? values.size() + element : values.size() - std::min(values.size(), element));
+          tensors.push_back({other, file.dtype(other), {static_cast<std::int64_t>(values.size() / element)}, nullptr});
+        }
+        for (std::size_t t = 0; t < tensors.size(); ++t) tensors[t].data = bytes[t].data();
+        if (!longer && file.bytes(name).empty()) continue;
+        write_tensor_file(options.checkpoints.resume, tensors, file.metadata());
+        EXPECT_THAT(refusal(data, options), HasSubstr("is no checkpoint of this job")) << name;
+      }
+    }
+  }
+}
+
+TEST(Checkpoint, ClassesThatDoNotExistAreRefused) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  TrainOptions options;
+  options.checkpoints.path = folder.file("checkpoint");
+  train(data, options, stop_after(3));
+  const TensorFile file = TensorFile::read(options.checkpoints.path);
+  std::vector<Tensor> tensors;
+  auto columns = file.get<std::int32_t>("A.column");
+  std::vector<std::int32_t> changed(columns.begin(), columns.end());
+  changed.back() = 5;
+  for (const std::string& name : file.names()) {
+    tensors.push_back({name, file.dtype(name), file.shape(name),
+                       name == "A.column" ? static_cast<const void*>(changed.data()) : file.bytes(name).data()});
+  }
+  options.checkpoints.resume = folder.file("changed");
+  write_tensor_file(options.checkpoints.resume, tensors, file.metadata());
+  EXPECT_THAT(refusal(data, options), HasSubstr("is no checkpoint of this job"));
 }
 
 }  // namespace

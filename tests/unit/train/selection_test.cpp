@@ -245,6 +245,34 @@ TEST(Cv, EndsWhenAskedAndCountsItsFits) {
   EXPECT_TRUE(result.points.empty());
 }
 
+TEST(Cv, EndsAtAnyPass) {
+  const Dataset data = rows(40);
+  CvOptions options = cv_options(data);
+  options.train.threads = 1;
+  options.train.tolerance = 0.05;
+  options.refit = false;
+  std::int64_t passes = 0;
+  cross_validate(data, options, [&](const CvProgress&) { return ++passes > 0; });
+  for (std::int64_t last = 1; last < passes; ++last) {
+    std::int64_t left = last;
+    const CvResult result = cross_validate(data, options, [&](const CvProgress&) { return --left > 0; });
+    EXPECT_EQ(result.ended, Status::interrupted) << last;
+    EXPECT_TRUE(result.points.empty());
+  }
+}
+
+TEST(Cv, TakesAnUnknownErrorForTheWorst) {
+  const Dataset data = rows();
+  CvOptions options = cv_options(data);
+  options.losses.resize(1);
+  std::int64_t calls = 0;
+  options.train.threads = 1;
+  options.judge = [&](std::size_t, const LossSpec&, const std::vector<double>&) {
+    return calls++ % 3 == 0 ? NAN : 0.5;
+  };
+  EXPECT_EQ(cross_validate(data, options).best, 1u);
+}
+
 TEST(Cv, RefusesWhatCannotBeValidated) {
   const Dataset data = rows();
   CvOptions options = cv_options(data);
@@ -256,6 +284,14 @@ TEST(Cv, RefusesWhatCannotBeValidated) {
   options = cv_options(data);
   options.folds[0].held_out = {90};
   EXPECT_THROW(cross_validate(data, options), Error);
+  options = cv_options(data);
+  options.metric = Metric::top5;
+  EXPECT_THROW(cross_validate(data, options), Error);
+  Dataset weighted = data;
+  weighted.weights.assign(90, 0.0);
+  weighted.weights[static_cast<std::size_t>(options.folds[0].held_out[0])] = 1.0;
+  options.metric = Metric::top1;
+  EXPECT_THROW(cross_validate(weighted, options), Error);
   options = cv_options(data);
   options.losses.push_back(parse_loss("top-k:5"));
   EXPECT_THROW(cross_validate(data, options), Error);
