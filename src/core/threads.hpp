@@ -17,7 +17,7 @@ int resolve_threads(int requested);
 
 // One thread for what takes less time than waking others; work in multiplications or so.
 inline int threads_worth(double work, int threads) {
-  constexpr double small = 2e5;
+  constexpr double small = 2e6;
   return work < small ? 1 : threads;
 }
 

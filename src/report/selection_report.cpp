@@ -105,7 +105,7 @@ std::string sweep_table(const SweepResult& result, bool held_out) {
 // ---- Cross-validation
 
 std::string cv_plots(const CvResult& result, const std::string& metric) {
-  Plot errors("Held-out " + metric + " against C", C_axis,
+  Plot errors("Held-out " + metric + (metric == "cost" ? "" : " error") + " against C", C_axis,
               {metric == "cost" ? "mean cost" : "error, %", Plot::Scale::linear, true});
   const double unit = metric == "cost" ? 1.0 : 100.0;
   for (std::size_t from = 0; from < result.points.size();) {
