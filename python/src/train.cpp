@@ -177,8 +177,8 @@ std::vector<Fold> folds_from(const nb::list& folds) {
   std::vector<Fold> out;
   for (const nb::handle pair : folds) {
     const auto training = nb::cast<Rows>(pair[0]), held_out = nb::cast<Rows>(pair[1]);
-    out.push_back({{training.data(), training.data() + training.size()},
-                   {held_out.data(), held_out.data() + held_out.size()}});
+    out.push_back(
+        {{training.data(), training.data() + training.size()}, {held_out.data(), held_out.data() + held_out.size()}});
   }
   return out;
 }
