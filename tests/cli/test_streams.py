@@ -39,6 +39,21 @@ def test_a_signal_ends_training_with_the_best_model_so_far(topwolf, running, num
     assert topwolf.json("inspect", "best.topwolf")["primal"] == result["primal"]
 
 
+@pytest.mark.parametrize("command, number, code", [("train", signal.SIGINT, 130), ("sweep", signal.SIGTERM, 143), ("cv", signal.SIGINT, 130), ("cv", signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_checkpoint_to_go_on_from(topwolf, tmp_path, command, number, code):
+    data = support.write_libsvm(tmp_path / "rows.svm", *support.blobs(n=2000, d=20, m=10, spread=2.0))
+    job = [command, data, *ENDLESS, "--quiet"]
+    process = topwolf.start(*job, "--checkpoint", "job.ckpt", "--checkpoint-every", "1000")
+    time.sleep(1.0)
+    assert process.poll() is None and not (tmp_path / "job.ckpt").exists()
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == code
+    first = (tmp_path / "job.ckpt").read_bytes()
+    topwolf(*job, "--resume", "job.ckpt", "--time-limit", "0.2", code=5)
+    assert (tmp_path / "job.ckpt").read_bytes() != first
+
+
 def test_a_signal_while_data_is_read_ends_at_once(topwolf, tmp_path):
     process = topwolf.start("train", "-", "never.topwolf", stdin=subprocess.PIPE)
     time.sleep(0.5)
