@@ -27,6 +27,13 @@ struct Normalization {
   std::vector<double> scale;  // maxabs: d column maxima (0 for a column of zeros); else empty
 };
 
+// What it costs to take a row for another class than its own, row by row: at least 0, and 0 for its own class.
+struct Margins {
+  Features values;  // (n x m) in float64; sparse: what is not stored is `other`, and 0 for the own class; 0 rows: none
+  double other = 1.0;
+  bool given() const { return values.rows() > 0; }
+};
+
 // What training needs.
 struct Dataset {
   Features X;                     // (n x d)
@@ -35,6 +42,8 @@ struct Dataset {
   std::vector<double> weights;    // omega, n; empty: every weight is 1
   int index_base = 1;             // of the text file it came from
   Normalization normalization{};  // already applied to X; train() passes it on to the model
+  Margins margins{};              // instead of a cost matrix
+  Features class_features{};      // phi (m x p) in float64: psi(x, j) = phi_j (x) x; 0 rows: the identity
 };
 
 // What a file holds, before classes are known: rows, and for each row a label or none.
@@ -58,6 +67,7 @@ struct LoadOptions {
   bool keep_beyond_cols = false;     // auditing: they are kept, and the rows are wider than the model
   bool label_weights = false;        // a label is written label:weight, or label alone for a weight of 1
   bool labels_optional = false;      // predicting: rows without a label are welcome
+  bool keep_sparse = false;          // margins: what a sparse file does not store is not 0
   Precision precision = Precision::float32;
   int threads = 0;  // 0: all cores
 };
@@ -92,6 +102,29 @@ std::vector<double> load_class_weights(const std::string& path, const ClassList&
 std::vector<double> balanced_class_weights(const Dataset& data);
 // Multiplies the weight of every row with that of its class.
 void weigh_classes(Dataset& data, const std::vector<double>& class_weights);
+
+// ---- Structure among the classes (docs/structured.md)
+
+// phi (m x p) from a data file with a row per class: by label where rows have labels, rows of other labels left out;
+// else in the order of the classes.
+Features load_class_features(const std::string& path, const ClassList& classes);
+
+// All the classes of such a file, which must have labels, and p columns.
+struct ClassTable {
+  ClassList classes;
+  Features features;  // (m x p)
+};
+ClassTable load_class_table(const std::string& path, std::int64_t p);
+
+// (n x m) from a data file with a column per class in their order; what a sparse file does not store is `other`.
+Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other = 1.0);
+
+// A tree over the classes, from lines of a child and its parent.
+struct Taxonomy {
+  Features class_features;          // phi: 1 for a class itself and for each of its ancestors below the root
+  std::vector<double> cost_matrix;  // (m x m): half the number of edges between two classes
+};
+Taxonomy load_taxonomy(const std::string& path, const ClassList& classes);
 
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
 void apply_normalization(const Normalization& normalization, FeatureStore& X);

@@ -18,8 +18,9 @@ std::vector<double> top_k_errors(const Model& model, const Features& X, const st
 std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, const std::vector<std::int64_t>& ks,
                                     const std::vector<double>& weights = {});
 
-// The mean of cost(y, best class), with the model's cost matrix; 1 for every error where it has none.
+// The mean of cost(y, best class): by the margins of the rows where they are given, else by the model's cost matrix,
+// else 1 for every error. A row whose class is none of the model's costs 1 (or what the margins say).
 double mean_cost(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads = 0,
-                 const std::vector<double>& weights = {});
+                 const std::vector<double>& weights = {}, const Margins& margins = {});
 
 }  // namespace topwolf

@@ -82,6 +82,12 @@ class Features {
   std::shared_ptr<const void> owner_;
 };
 
+// One non-zero of a row over the classes.
+struct Entry {
+  std::int32_t column;
+  double value;
+};
+
 // Rows over the classes with few non-zeros, classes ascending: the dual A (n x m).
 struct SparseRows {
   std::vector<std::int64_t> row_begin{0};  // rows + 1

@@ -16,8 +16,10 @@ struct Model {
   std::int64_t d = 0;                        // features, the constant one not counted
   double bias = 0.0;                         // value of the constant feature; 0: none
   std::vector<double> W;                     // (m x D), row-major, D = d, or d + 1 with a bias (the last column)
-  Precision precision = Precision::float32;  // float32: every W is a float32 value, and the file stores it so
+  Precision precision = Precision::float32;  // float32: every W (with class features, V) is a float32 value
   ClassList classes;                         // m
+  Features class_features;                   // phi (m x p) in float64; 0 rows: none
+  std::vector<double> V;                     // with class features, (p x D): what was trained; W = phi V
   Normalization normalization;
   int index_base = 1;
   std::string label_column;  // of the CSV file it was trained on, where it was named
@@ -45,6 +47,10 @@ void save_model(const Model& model, const std::string& path);
 // Reads a .topwolf file, or LIBLINEAR's text format.
 Model load_model(const std::string& path);
 void save_liblinear(const Model& model, const std::string& path);
+
+// The same weights for other classes, known by their features (rows as many as classes, p columns); they need not have
+// been seen in training. The certificate, which is about the classes of the training, is dropped.
+Model with_classes(const Model& model, ClassList classes, Features class_features);
 
 // S: (n x m) in double, row-major. The features must have been prepared as the model says:
 // apply_normalization(model.normalization, store).

@@ -5,6 +5,7 @@
 #include "topwolf/dataset.hpp"
 #include "topwolf/error.hpp"
 #include "topwolf/evaluate.hpp"
+#include "topwolf/joint.hpp"
 #include "topwolf/loss.hpp"
 #include "topwolf/matrix.hpp"
 #include "topwolf/model.hpp"

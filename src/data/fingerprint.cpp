@@ -54,6 +54,19 @@ void add_features(Hasher& hasher, const CsrView<T>& X) {
   }
 }
 
+// As they are stored: what is not stored is not 0.
+template <class T>
+void add_margins(Hasher& hasher, const DenseView<T>& view) {
+  for (std::int64_t i = 0; i < view.rows; ++i) add_values(hasher, view.data + i * view.stride, view.cols);
+}
+
+template <class T>
+void add_margins(Hasher& hasher, const CsrView<T>& view) {
+  add_values(hasher, view.row_begin, view.rows + 1);
+  add_values(hasher, view.column, view.row_begin[view.rows]);
+  add_values(hasher, view.value, view.row_begin[view.rows]);
+}
+
 }  // namespace
 
 double weight_sum(const Dataset& data) {
@@ -68,6 +81,15 @@ std::string fingerprint(const Dataset& data) {
   std::visit([&](const auto& X) { add_features(hasher, X); }, data.X.view());
   add_values(hasher, data.y.data(), static_cast<std::int64_t>(data.y.size()));
   add_values(hasher, data.weights.data(), static_cast<std::int64_t>(data.weights.size()));
+  if (data.margins.given()) {
+    hasher.add("margins");
+    add_values(hasher, &data.margins.other, 1);
+    std::visit([&](const auto& view) { add_margins(hasher, view); }, data.margins.values.view());
+  }
+  if (data.class_features.rows() > 0) {
+    hasher.add("class features");
+    std::visit([&](const auto& phi) { add_features(hasher, phi); }, data.class_features.view());
+  }
   for (const std::string& name : data.classes.names) {
     hasher.add(name);
     hasher.add("\n");

@@ -112,7 +112,7 @@ RawDataset load(const LoadOptions& options, LoadReport& report) {
   RawDataset raw = read_any(options);
   convert_precision(raw.X, options.precision, raw.source);
   if (options.cols) report.dropped_values = fit_columns(raw.X, columns_for(options, raw.X), raw.source);
-  make_dense_if_full(raw.X);
+  if (!options.keep_sparse) make_dense_if_full(raw.X);
   if (!options.labels_path.empty()) replace_labels(raw, options.labels_path);
   if (options.label_weights) split_label_weights(raw);
   check_labels(raw, options);

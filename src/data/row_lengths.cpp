@@ -1,4 +1,4 @@
-#include "engine/row_lengths.hpp"
+#include "data/row_lengths.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -47,6 +47,8 @@ Dataset subset(const Dataset& data, std::span<const std::int64_t> rows) {
   out.classes = data.classes;
   out.index_base = data.index_base;
   out.normalization = data.normalization;
+  if (data.margins.given()) out.margins = {rows_of(data.margins.values, rows), data.margins.other};
+  out.class_features = data.class_features;
   return out;
 }
 

@@ -49,4 +49,11 @@ void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, cons
               static_cast<blasint>(lds));
 }
 
+void multiply(std::int64_t rows, std::int64_t cols, std::int64_t inner, const double* A, std::int64_t lda,
+              const double* B, std::int64_t ldb, double* C, std::int64_t ldc) {
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<blasint>(rows), static_cast<blasint>(cols),
+              static_cast<blasint>(inner), 1.0, A, static_cast<blasint>(lda), B, static_cast<blasint>(ldb), 0.0, C,
+              static_cast<blasint>(ldc));
+}
+
 }  // namespace topwolf

@@ -21,4 +21,8 @@ void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, cons
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const double* X, std::int64_t ldx,
                          const double* W, std::int64_t ldw, double* S, std::int64_t lds);
 
+// C (rows x cols, pitch ldc) = A (rows x inner, pitch lda) times B (inner x cols, pitch ldb).
+void multiply(std::int64_t rows, std::int64_t cols, std::int64_t inner, const double* A, std::int64_t lda,
+              const double* B, std::int64_t ldb, double* C, std::int64_t ldc);
+
 }  // namespace topwolf

@@ -29,6 +29,24 @@ void for_entries(const EntryList& list, const Body& body) {
   }
 }
 
+// Steps P in many rows at once, with values for a fixed set of entries, on the working scores of a BlockScores.
+class FaceScores {
+ public:
+  virtual ~FaceScores() = default;
+
+  // After how many epochs a step on the face pays, which takes tens of products.
+  virtual std::int64_t epochs_per_ascent() const { return 5; }
+
+  // The entries must outlive their use.
+  virtual void set_entries(const EntryList& entries) = 0;
+  // The scores of the entries.
+  virtual void entry_scores(std::vector<double>& S) = 0;
+  // Returns lambda N ||W(P)||^2; S, where given, receives the scores of the entries under W(P).
+  virtual double product(const std::vector<double>& P, std::vector<double>* S) = 0;
+  // The dual has changed by gamma times the P of the last product.
+  virtual void add_product(double gamma) = 0;
+};
+
 class BlockScores {
  public:
   virtual ~BlockScores() = default;
@@ -38,28 +56,26 @@ class BlockScores {
   // These rows are loaded next: their memory may be fetched meanwhile.
   virtual void expect(std::span<const std::int64_t>) const {}
 
-  // S: (rows x m), the scores; G: (rows x rows), the inner products of the rows (constant feature included).
+  // S: (rows x m), the scores; G: (rows x rows), the inner products of the rows (constant feature included). A change
+  // of the alpha of row p changes the scores of row r by G_rp times omega_p / (lambda N) times the change itself, or,
+  // where psi is curved, times what spread() makes of it.
   virtual void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) = 0;
 
   // The alpha of rows[r] has changed by change[r].
   virtual void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) = 0;
 
-  // W = W(A) (m x D), computed elsewhere in double.
-  virtual void reset(const std::vector<double>& W) = 0;
+  // Whether the scores of classes are coupled: psi(x, j) and psi(x, j') are not orthogonal, or not of the same length.
+  virtual bool curved() const { return false; }
+  // Curved: `scores` (m) become the products of the change with <psi(x_i, j), psi(x_i, j')>, as far as G does not say.
+  virtual void spread(std::int64_t /*i*/, const SparseRow& /*change*/, std::vector<double>& /*scores*/) {}
+
+  // W = W(A), computed elsewhere in double.
+  virtual void reset(const std::vector<double>& W, const DualRows& A) = 0;
   // W becomes factor times itself.
   virtual void scale(double factor) = 0;
 
-  // After how many epochs a step on the face pays, which takes tens of the products below.
-  virtual std::int64_t epochs_per_ascent() const { return 5; }
-
-  // For steps P in many rows at once, with values for a fixed set of entries, which must outlive its use.
-  virtual void set_entries(const EntryList& entries) = 0;
-  // The scores of the entries.
-  virtual void entry_scores(std::vector<double>& S) = 0;
-  // Returns lambda N ||W(P)||^2; S, where given, receives the scores of the entries under W(P).
-  virtual double product(const std::vector<double>& P, std::vector<double>* S) = 0;
-  // The dual has changed by gamma times the P of the last product.
-  virtual void add_product(double gamma) = 0;
+  // Null where such steps cost more than they give.
+  virtual FaceScores* face() { return nullptr; }
 
   // The working scores.
   virtual void exchange(State& state) = 0;

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/threads.hpp"
+#include "data/row_lengths.hpp"
 #include "engine/accumulator.hpp"
 #include "engine/blas.hpp"
 #include "engine/engine.hpp"
+#include "engine/joint_map.hpp"
 #include "engine/scorer.hpp"
 
 namespace topwolf {
@@ -23,23 +27,108 @@ struct ThreadSpace {
   SparseRow u, v, step;
 };
 
-// T: type of the features, and of the scores in a pass.
+// psi(x, j) = e_j (x) x: scores and sums are products with the features, of type T.
 template <class T>
-class CpuEngine final : public Engine {
+class KroneckerMap {
  public:
-  CpuEngine(const Problem& problem, int threads)
+  using Real = T;  // of the scores in a pass
+  KroneckerMap(const Problem& problem, int threads)
       : problem_(problem),
+        threads_(threads),
+        scorer_(problem.X, problem.m, problem.bias),
+        accumulator_(problem.X, problem.m, problem.bias) {}
+
+  Geometry geometry() const {
+    return {problem_.m * problem_.D(), problem_.n, std::numeric_limits<T>::epsilon(),
+            squared_lengths(problem_.X, problem_.bias, threads_)};
+  }
+  std::int64_t row_bytes() const { return problem_.d * static_cast<std::int64_t>(sizeof(T)); }
+
+  void set_weights(const std::vector<double>& W) { scorer_.set_weights(W.data(), threads_); }
+  void scores(std::int64_t begin, std::int64_t end, T* S, std::vector<T>& scratch) const {
+    scorer_.scores(begin, end, S, scratch);
+  }
+  // The same in double.
+  Scorer<double> exact_scores(const std::vector<double>& W) const {
+    Scorer<double> scorer(problem_.X, problem_.m, problem_.bias);
+    scorer.set_weights(W.data(), threads_);
+    return scorer;
+  }
+  void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W) {
+    accumulator_.add(panels, W, threads_);
+  }
+
+ private:
+  const Problem& problem_;
+  const int threads_;
+  Scorer<T> scorer_;
+  Accumulator<double> accumulator_;
+};
+
+// Any psi, by its two verbs, in double.
+class AnyMap {
+ public:
+  using Real = double;
+  AnyMap(const Problem& problem, const JointMap& psi, int threads) : problem_(problem), psi_(psi), threads_(threads) {}
+
+  Geometry geometry() const {
+    Geometry out{psi_.dimension(), problem_.n, std::numeric_limits<double>::epsilon(), {}};
+    out.lengths2 = squared_lengths(psi_, threads_);
+    out.coupling = static_cast<double>(problem_.m);
+    return out;
+  }
+  std::int64_t row_bytes() const { return problem_.m * static_cast<std::int64_t>(sizeof(double)); }
+
+  void set_weights(const std::vector<double>& W) { W_ = &W; }
+  void scores(std::int64_t begin, std::int64_t end, double* S, std::vector<double>&) const {
+    const auto m = static_cast<std::size_t>(problem_.m);
+    for (std::int64_t i = begin; i < end; ++i, S += m) psi_.scores(i, *W_, {S, m});
+  }
+  AnyMap exact_scores(const std::vector<double>& W) const {
+    AnyMap at(*this);
+    at.set_weights(W);
+    return at;
+  }
+  void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W) {
+    // One after the other: a row has few entries, and takes far less time here than its m scores.
+    for (const auto& panel : panels) {
+      for (std::size_t first = 0; first < panel.size();) {
+        row_.clear();
+        std::size_t e = first;
+        for (; e < panel.size() && panel[e].row == panel[first].row; ++e)
+          row_.push_back({panel[e].column, panel[e].value});
+        psi_.accumulate(panel[first].row, row_, W);
+        first = e;
+      }
+    }
+  }
+
+ private:
+  const Problem& problem_;
+  const JointMap& psi_;
+  const int threads_;
+  const std::vector<double>* W_ = nullptr;
+  SparseRow row_;
+};
+
+template <class Map>
+class CpuEngine final : public Engine {
+  using T = typename Map::Real;
+
+ public:
+  CpuEngine(const Problem& problem, Map map, int threads)
+      : Engine(map.geometry()),
+        problem_(problem),
         threads_(threads),
         panel_(panel_rows(problem.m)),
         panels_((problem.n + panel_ - 1) / panel_),
-        scorer_(problem.X, problem.m, problem.bias),
-        accumulator_(problem.X, problem.m, problem.bias),
+        map_(std::move(map)),
         space_(static_cast<std::size_t>(threads)) {}
 
   PassSums pass(const std::vector<double>& W, Direction direction, const DualRows* A, DualRows* U,
                 std::vector<double>& W_U) override {
     SingleThreadedBlas blas;
-    scorer_.set_weights(W.data(), threads_);
+    map_.set_weights(W);
     std::vector<PassSums> sums(static_cast<std::size_t>(panels_));
     accumulate_chunks(W_U, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       sums[static_cast<std::size_t>(panel)] = pass_panel(panel, direction, A, U, entries);
@@ -52,11 +141,11 @@ class CpuEngine final : public Engine {
   AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, DualRows& A_next,
                     std::vector<double>& W_next) override {
     SingleThreadedBlas blas;
-    scorer_.set_weights(W.data(), threads_);
+    map_.set_weights(W);
     std::vector<AscentSums> sums(static_cast<std::size_t>(panels_));
     accumulate_chunks(W_next, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
-      const auto [begin, end] = score_panel(scorer_, panel, mine);
+      const auto [begin, end] = score_panel(map_, panel, mine);
       for (std::int64_t i = begin; i < end; ++i) {
         SparseRow& next = A_next[static_cast<std::size_t>(i)];
         ascend_row(i, mine.S.data() + (i - begin) * problem_.m, V, q, next, mine,
@@ -74,13 +163,12 @@ class CpuEngine final : public Engine {
     if (wanted.shares) wanted.shares->resize(static_cast<std::size_t>(problem_.n));
     if (wanted.ranks) wanted.ranks->resize(static_cast<std::size_t>(problem_.n));
     SingleThreadedBlas blas;
-    Scorer<double> scorer(problem_.X, problem_.m, problem_.bias);
-    scorer.set_weights(W.data(), threads_);
+    const auto exact = map_.exact_scores(W);
     std::vector<ThreadSpace<double>> space(static_cast<std::size_t>(threads_));
     std::vector<double> sums(static_cast<std::size_t>(panels_));
     parallel_for(panels_, threads_, [&](std::int64_t panel) {
       auto& mine = space[static_cast<std::size_t>(omp_get_thread_num())];
-      const auto [begin, end] = score_panel(scorer, panel, mine);
+      const auto [begin, end] = score_panel(exact, panel, mine);
       double sum = 0.0;
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
@@ -121,12 +209,12 @@ class CpuEngine final : public Engine {
     return {panel * panel_, std::min(problem_.n, (panel + 1) * panel_)};
   }
 
-  template <class R>
-  std::pair<std::int64_t, std::int64_t> score_panel(const Scorer<R>& scorer, std::int64_t panel,
+  template <class Source, class R>
+  std::pair<std::int64_t, std::int64_t> score_panel(const Source& source, std::int64_t panel,
                                                     ThreadSpace<R>& space) const {
     const auto [begin, end] = range(panel);
     space.S.resize(static_cast<std::size_t>(panel_ * problem_.m));
-    scorer.scores(begin, end, space.S.data(), space.scratch);
+    source.scores(begin, end, space.S.data(), space.scratch);
     return {begin, end};
   }
 
@@ -149,14 +237,14 @@ class CpuEngine final : public Engine {
   // by 1 / (lambda N).
   template <class Fill>
   void accumulate_chunks(std::vector<double>& W, const Fill& fill) {
-    W.assign(static_cast<std::size_t>(problem_.m * problem_.D()), 0.0);
+    W.assign(static_cast<std::size_t>(geometry().dimension), 0.0);
     const std::int64_t chunk = chunk_panels();
     std::vector<std::vector<RowEntry>> entries(static_cast<std::size_t>(std::min(chunk, panels_)));
     for (std::int64_t first = 0; first < panels_; first += chunk) {
       const std::int64_t count = std::min(chunk, panels_ - first);
       for (auto& list : entries) list.clear();
       parallel_for(count, threads_, [&](std::int64_t p) { fill(first + p, entries[static_cast<std::size_t>(p)]); });
-      accumulator_.add(entries, W, threads_);
+      map_.add(entries, W);
     }
     const double scale = 1.0 / (problem_.lambda * problem_.N);
     for (double& w : W) w *= scale;
@@ -165,7 +253,7 @@ class CpuEngine final : public Engine {
   // As many rows as stay in the last-level cache between the product and the accumulation, and a panel per thread.
   std::int64_t chunk_panels() const {
     constexpr std::int64_t cache_bytes = 4 << 20;
-    const std::int64_t row_bytes = std::max<std::int64_t>(1, problem_.d * static_cast<std::int64_t>(sizeof(T)));
+    const std::int64_t row_bytes = std::max<std::int64_t>(1, map_.row_bytes());
     const std::int64_t rows = std::clamp<std::int64_t>(cache_bytes / row_bytes, panel_, 16 * panel_);
     return std::max<std::int64_t>(threads_, rows / panel_);
   }
@@ -194,7 +282,7 @@ class CpuEngine final : public Engine {
   PassSums pass_panel(std::int64_t panel, Direction direction, const DualRows* A, DualRows* U,
                       std::vector<RowEntry>& entries) {
     auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
-    const auto [begin, end] = score_panel(scorer_, panel, mine);
+    const auto [begin, end] = score_panel(map_, panel, mine);
     PassSums sums;
     for (std::int64_t i = begin; i < end; ++i) {
       T* s = mine.S.data() + (i - begin) * problem_.m;
@@ -252,18 +340,24 @@ class CpuEngine final : public Engine {
   const Problem& problem_;
   const int threads_;
   const std::int64_t panel_, panels_;
-  Scorer<T> scorer_;
-  Accumulator<double> accumulator_;
+  Map map_;
   std::vector<ThreadSpace<T>> space_;
 };
 
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, int threads) {
-  const bool single = problem.X.index() % 2 == 0;
   threads = resolve_threads(threads);
-  if (single) return std::make_unique<CpuEngine<float>>(problem, threads);
-  return std::make_unique<CpuEngine<double>>(problem, threads);
+  const auto make = [&](auto map) -> std::unique_ptr<Engine> {
+    return std::make_unique<CpuEngine<decltype(map)>>(problem, std::move(map), threads);
+  };
+  const bool single = problem.X.index() % 2 == 0;
+  return single ? make(KroneckerMap<float>(problem, threads)) : make(KroneckerMap<double>(problem, threads));
+}
+
+std::unique_ptr<Engine> make_joint_engine(const Problem& problem, const JointMap& psi, int threads) {
+  threads = resolve_threads(threads);
+  return std::make_unique<CpuEngine<AnyMap>>(problem, AnyMap(problem, psi, threads), threads);
 }
 
 }  // namespace topwolf

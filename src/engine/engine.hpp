@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/state.hpp"
@@ -47,17 +48,30 @@ struct AscentSums {
   double distance2 = 0.0;    // ||alpha - v||^2
 };
 
+// What solvers must know about psi, the joint feature map. For the Kronecker map W is (m x D) and ||psi|| = ||x||.
+struct Geometry {
+  std::int64_t dimension = 0;    // of W
+  std::int64_t terms = 0;        // that a number of W(A) sums, at most
+  double epsilon = 0.0;          // of the numbers that passes multiply
+  std::vector<double> lengths2;  // max_j ||psi(x_i, j)||^2 of every example
+  // The products <psi(x_i, j), psi(x_i, j')> make a matrix whose norm is at most this times lengths2.
+  double coupling = 1.0;
+};
+
 class Engine {
  public:
+  explicit Engine(Geometry geometry) : geometry_(std::move(geometry)) {}
   virtual ~Engine() = default;
 
-  // One pass at W (m x D): scores, directions u_i, W(U) into W_U (m x D), sums. A is needed with smoothing; U, where
+  const Geometry& geometry() const { return geometry_; }
+
+  // One pass at W: scores, directions u_i, W(U) into W_U, sums. A is needed with smoothing; U, where
   // given, receives the directions.
   virtual PassSums pass(const std::vector<double>& W, Direction direction, const DualRows* A, DualRows* U,
                         std::vector<double>& W_U) = 0;
 
-  // A1. One projected gradient step of length 1 / (q + smoothing) from V, at W = W(V) (m x D): A_next, W(A_next) into
-  // W_next (m x D), sums.
+  // A1. One projected gradient step of length 1 / (q + smoothing) from V, at W = W(V): A_next, W(A_next) into W_next,
+  // sums.
   virtual AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, DualRows& A_next,
                             std::vector<double>& W_next) = 0;
 
@@ -71,11 +85,14 @@ class Engine {
   virtual double loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;
   double loss_sum(const std::vector<double>& W) { return loss_sum(W, AtRows{}); }
 
-  // W(A) = sum_i omega_i alpha_i x_i^T / (lambda N), D2, in double.
+  // W(A) = sum_i omega_i sum_j alpha_ij psi(x_i, j) / (lambda N), D2, in double.
   virtual void weights_of(const DualRows& A, std::vector<double>& W) = 0;
 
   // W rounded to the precision in which the engine multiplies and a model stores it.
   virtual void round_weights(std::vector<double>& W) const = 0;
+
+ private:
+  const Geometry geometry_;
 };
 
 // The problem must outlive the engine; its lambda, loss and margins may change meanwhile.

@@ -59,7 +59,7 @@ void fill_gram(const CsrView<T>& X, double bias, int threads, std::vector<T>& G)
 }
 
 template <class T>
-class GramScores final : public BlockScores {
+class GramScores final : public BlockScores, public FaceScores {
  public:
   GramScores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads)
       : problem_(problem),
@@ -94,7 +94,7 @@ class GramScores final : public BlockScores {
     accumulator_->add(entries_, S_, threads_);
   }
 
-  void reset(const std::vector<double>& W) override {
+  void reset(const std::vector<double>& W, const DualRows&) override {
     SingleThreadedBlas blas;
     const std::int64_t m = problem_.m, panel = panel_rows(m);
     Scorer<double> scorer(problem_.X, m, problem_.bias);
@@ -117,6 +117,7 @@ class GramScores final : public BlockScores {
 
   void exchange(State& state) override { state("scores", S_, {problem_.m * n_}); }
 
+  FaceScores* face() override { return this; }
   void set_entries(const EntryList& entries) override {
     list_ = &entries;
     by_class_.sort(entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; });

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <span>
 
+#include "loss/margins.hpp"
 #include "loss/row.hpp"
 #include "topwolf/matrix.hpp"
 
 namespace topwolf {
 
 struct Problem {
-  FeatureView X;                    // (n x d)
+  FeatureView X;                    // (n x d); with another psi than the Kronecker map there may be none
   std::span<const std::int32_t> y;  // n
   std::span<const double> omega;    // n example weights; empty: all 1
   std::int64_t n = 0, d = 0, m = 0;
@@ -18,14 +19,18 @@ struct Problem {
   double bias = 0.0;  // value of the constant feature; 0: none
   double lambda = 0.0;
   Loss loss;
-  const double* cost = nullptr;  // (m x m) margins by true class; null: unit margins
+  const double* cost = nullptr;          // (m x m) margins by true class; null: unit margins
+  const Margins* per_example = nullptr;  // margins row by row, instead
 
   std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }
   double weight(std::int64_t i) const { return omega.empty() ? 1.0 : omega[static_cast<std::size_t>(i)]; }
   // D2: what alpha_i x_i^T is multiplied with in W(A). Times ||x_i||^2 it is the q of L6.
   double factor(std::int64_t i) const { return weight(i) / (lambda * N); }
   std::int64_t label(std::int64_t i) const { return y[static_cast<std::size_t>(i)]; }
-  RowMargins margins(std::int64_t i) const { return cost ? cost + label(i) * m : nullptr; }
+  RowMargins margins(std::int64_t i) const {
+    if (per_example) return row_margins(*per_example, i);
+    return cost ? RowMargins(cost + label(i) * m) : RowMargins();
+  }
 };
 
 }  // namespace topwolf

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "core/threads.hpp"
+#include "data/row_lengths.hpp"
 #include "engine/accumulator.hpp"
 #include "engine/blas.hpp"
 #include "engine/block_scores.hpp"
 #include "engine/face_product.hpp"
-#include "engine/row_lengths.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
@@ -16,11 +16,12 @@ namespace {
 
 // What dense and sparse rows share: the working weights, in the layout that suits the rows, and steps in many rows.
 template <class T>
-class Weights : public BlockScores {
+class Weights : public BlockScores, public FaceScores {
  public:
   Weights(const Problem& problem, int threads, std::unique_ptr<FaceProduct<T>> face, std::int64_t size)
       : problem_(problem), threads_(threads), face_(std::move(face)), weights_(static_cast<std::size_t>(size), T{0}) {}
 
+  FaceScores* face() override { return this; }
   void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
   void entry_scores(std::vector<double>& S) override { face_->score(weights_, S); }
 
@@ -123,7 +124,9 @@ class DenseWeights final : public Weights<T> {
     accumulator_->add(entries_, weights_, block_threads_);
   }
 
-  void reset(const std::vector<double>& W) override { std::copy(W.begin(), W.end(), weights_.begin()); }
+  void reset(const std::vector<double>& W, const DualRows&) override {
+    std::copy(W.begin(), W.end(), weights_.begin());
+  }
 
  private:
   // Threads take longer to wake than a small block takes.
@@ -192,7 +195,7 @@ class SparseWeights final : public Weights<T> {
     if (problem_.bias != 0.0) add_feature(problem_.d, problem_.bias);
   }
 
-  void reset(const std::vector<double>& W) override {
+  void reset(const std::vector<double>& W, const DualRows&) override {
     const std::int64_t D = problem_.D();
     for (std::int64_t j = 0; j < problem_.m; ++j) {
       for (std::int64_t f = 0; f < D; ++f) {

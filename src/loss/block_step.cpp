@@ -8,7 +8,7 @@
 namespace topwolf {
 
 template <class T>
-void block_step(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, double q,
+void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, double q,
                 const SparseRow& alpha, SparseRow& next, RowScratch& scratch) {
   const double h = q + loss.smoothing;
   if (!(h > 0.0)) {
@@ -28,8 +28,8 @@ namespace {
 
 // The loss itself; the maximum alone where only that counts.
 template <class T>
-double loss_value(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& best,
-                  RowScratch& scratch) {
+double loss_value(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
+                  SparseRow& best, RowScratch& scratch) {
   if (loss.smoothing > 0.0) return envelope(loss, delta, s, m, y, best, scratch);
   if (loss.K() > 1) return vertex(loss, delta, s, m, y, best, scratch).phi;
   const double s_y = static_cast<double>(s[y]);
@@ -41,21 +41,21 @@ double loss_value(const Loss& loss, RowMargins delta, const T* s, std::int64_t m
 }  // namespace
 
 template <class T>
-double gap_share(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, const SparseRow& alpha,
-                 SparseRow& best, RowScratch& scratch) {
+double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
+                 const SparseRow& alpha, SparseRow& best, RowScratch& scratch) {
   double share = loss_value(loss, delta, s, m, y, best, scratch);
   const double s_y = static_cast<double>(s[y]);
   for (const auto& [j, value] : alpha) share += value * (margin(delta, j, y) + (static_cast<double>(s[j]) - s_y));
   return std::max(0.0, share + 0.5 * loss.smoothing * squared_norm(alpha));
 }
 
-template void block_step(const Loss&, RowMargins, const float*, std::int64_t, std::int64_t, double, const SparseRow&,
-                         SparseRow&, RowScratch&);
-template void block_step(const Loss&, RowMargins, const double*, std::int64_t, std::int64_t, double, const SparseRow&,
-                         SparseRow&, RowScratch&);
-template double gap_share(const Loss&, RowMargins, const float*, std::int64_t, std::int64_t, const SparseRow&,
+template void block_step(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, double,
+                         const SparseRow&, SparseRow&, RowScratch&);
+template void block_step(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, double,
+                         const SparseRow&, SparseRow&, RowScratch&);
+template double gap_share(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, const SparseRow&,
                           SparseRow&, RowScratch&);
-template double gap_share(const Loss&, RowMargins, const double*, std::int64_t, std::int64_t, const SparseRow&,
+template double gap_share(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, const SparseRow&,
                           SparseRow&, RowScratch&);
 
 }  // namespace topwolf

@@ -360,7 +360,7 @@ void project_within(const Loss& loss, const SparseRow& a, std::int64_t y, Sparse
 }
 
 template <class T>
-double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
+double envelope(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
                 RowScratch& scratch) {
   margin_keys(delta, s, m, -static_cast<double>(s[y]), 1.0 / loss.smoothing, scratch.key);
   project_keys(loss, y, nullptr, alpha, scratch);
@@ -371,7 +371,9 @@ double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, 
   return linear - 0.5 * loss.smoothing * squared_norm(alpha);
 }
 
-template double envelope(const Loss&, RowMargins, const float*, std::int64_t, std::int64_t, SparseRow&, RowScratch&);
-template double envelope(const Loss&, RowMargins, const double*, std::int64_t, std::int64_t, SparseRow&, RowScratch&);
+template double envelope(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, SparseRow&,
+                         RowScratch&);
+template double envelope(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, SparseRow&,
+                         RowScratch&);
 
 }  // namespace topwolf

@@ -2,27 +2,37 @@
 // beyond a scratch that the caller keeps. Formula ids (L1, ...) are those of docs/maths.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "topwolf/loss.hpp"
+#include "topwolf/matrix.hpp"
 
 namespace topwolf {
-
-// One non-zero of a row over the classes.
-struct Entry {
-  std::int32_t column;
-  double value;
-};
 
 // A row over the classes with few non-zeros, columns ascending.
 using SparseRow = std::vector<Entry>;
 
-// Margins of one example, m values with delta[y] = 0; null stands for unit margins (1 everywhere but at y).
-using RowMargins = const double*;
+// Margins of one example, 0 at y: m values, or the same everywhere but at y with a few exceptions. The usual margins
+// are 1 everywhere but at y.
+struct RowMargins {
+  RowMargins() = default;
+  RowMargins(const double* m_values) : values(m_values) {}
 
-inline double margin(RowMargins delta, std::int64_t j, std::int64_t y) {
-  return delta ? delta[j] : (j == y ? 0.0 : 1.0);
+  const double* values = nullptr;  // m; null: what follows
+  double other = 1.0;
+  std::int64_t exceptions = 0;
+  const std::int32_t* column = nullptr;  // ascending
+  const double* exception = nullptr;
+};
+
+inline double margin(const RowMargins& delta, std::int64_t j, std::int64_t y) {
+  if (delta.values) return delta.values[j];
+  if (j == y) return 0.0;
+  const std::int32_t* const end = delta.column + delta.exceptions;
+  const std::int32_t* const at = std::lower_bound(delta.column, end, static_cast<std::int32_t>(j));
+  return at != end && *at == j ? delta.exception[at - delta.column] : delta.other;
 }
 
 // Neighbours of the sorted list that isotonic regression has pooled (see projection.cpp).
@@ -55,7 +65,7 @@ struct VertexValue {
 
 // L3. The Frank-Wolfe vertex u of the dual set at scores s: at most K + 1 non-zeros; ties go to the lower class.
 template <class T>
-VertexValue vertex(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
+VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
                    RowScratch& scratch);
 
 // L5. The Euclidean projection of a (m) onto the dual set Q of the family.
@@ -77,7 +87,7 @@ void find_face(const Loss& loss, std::int64_t y, const SparseRow& alpha, Face& f
 
 // L4. The Moreau envelope Phi_m(s), loss.smoothing > 0; its gradient with respect to s is -alpha.
 template <class T>
-double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
+double envelope(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
                 RowScratch& scratch);
 
 // L6. The exact block step: the alpha that maximises the dual over one example, all others fixed, given its scores s,
@@ -85,20 +95,20 @@ double envelope(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, 
 // With a larger q it is a projected gradient step of length 1 / (q + smoothing), from an alpha that need not lie in Q
 // (A1).
 template <class T>
-void block_step(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, double q,
+void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, double q,
                 const SparseRow& alpha, SparseRow& next, RowScratch& scratch);
 
 // G2. The example's share of the gap at scores s: Phi(s) - <c - s, alpha> + smoothing/2 ||alpha||^2, at least 0. `best`
 // is scratch.
 template <class T>
-double gap_share(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, const SparseRow& alpha,
-                 SparseRow& best, RowScratch& scratch);
+double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
+                 const SparseRow& alpha, SparseRow& best, RowScratch& scratch);
 
 // Puts the entries of a row into the order of the classes.
 void sort_by_class(SparseRow& row);
 
 // <c, alpha> = -<delta, alpha>, D1.
-double dot_c(RowMargins delta, std::int64_t y, const SparseRow& alpha);
+double dot_c(const RowMargins& delta, std::int64_t y, const SparseRow& alpha);
 
 double squared_norm(const SparseRow& alpha);
 

@@ -8,17 +8,33 @@
 #include "kernels/kernels.hpp"
 
 namespace topwolf {
+namespace {
 
-void margin_keys(RowMargins delta, const float* s, std::int64_t m, double shift, double scale,
-                 std::vector<double>& key) {
-  key.resize(static_cast<std::size_t>(m));
-  kernels().keys_f32(s, delta, m, shift, scale, key.data());
+// The kernel knows margins of 1; what another number adds goes into the shift.
+double beyond_unit(const RowMargins& delta) {
+  return delta.values ? 0.0 : delta.other - 1.0;
 }
 
-void margin_keys(RowMargins delta, const double* s, std::int64_t m, double shift, double scale,
+void add_exceptions(const RowMargins& delta, double scale, std::vector<double>& key) {
+  for (std::int64_t e = 0; e < delta.exceptions; ++e) {
+    key[static_cast<std::size_t>(delta.column[e])] += (delta.exception[e] - delta.other) * scale;
+  }
+}
+
+}  // namespace
+
+void margin_keys(const RowMargins& delta, const float* s, std::int64_t m, double shift, double scale,
                  std::vector<double>& key) {
   key.resize(static_cast<std::size_t>(m));
-  kernels().keys_f64(s, delta, m, shift, scale, key.data());
+  kernels().keys_f32(s, delta.values, m, shift + beyond_unit(delta), scale, key.data());
+  add_exceptions(delta, scale, key);
+}
+
+void margin_keys(const RowMargins& delta, const double* s, std::int64_t m, double shift, double scale,
+                 std::vector<double>& key) {
+  key.resize(static_cast<std::size_t>(m));
+  kernels().keys_f64(s, delta.values, m, shift + beyond_unit(delta), scale, key.data());
+  add_exceptions(delta, scale, key);
 }
 
 KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector<double>& copy) {

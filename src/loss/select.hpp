@@ -9,9 +9,9 @@
 namespace topwolf {
 
 // key_j = (delta_j + s_j + shift) * scale; what stands at y is the caller's to replace.
-void margin_keys(RowMargins delta, const float* s, std::int64_t m, double shift, double scale,
+void margin_keys(const RowMargins& delta, const float* s, std::int64_t m, double shift, double scale,
                  std::vector<double>& key);
-void margin_keys(RowMargins delta, const double* s, std::int64_t m, double shift, double scale,
+void margin_keys(const RowMargins& delta, const double* s, std::int64_t m, double shift, double scale,
                  std::vector<double>& key);
 
 struct KeyBounds {

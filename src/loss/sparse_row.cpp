@@ -10,7 +10,7 @@ void sort_by_class(SparseRow& row) {
   std::sort(row.begin(), row.end(), [](const Entry& a, const Entry& b) { return a.column < b.column; });
 }
 
-double dot_c(RowMargins delta, std::int64_t y, const SparseRow& alpha) {
+double dot_c(const RowMargins& delta, std::int64_t y, const SparseRow& alpha) {
   double sum = 0.0;
   for (const auto& [j, value] : alpha) sum -= margin(delta, j, y) * value;
   return sum;

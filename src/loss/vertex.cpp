@@ -8,7 +8,7 @@
 
 namespace topwolf {
 template <class T>
-VertexValue vertex(const Loss& loss, RowMargins delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
+VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
                    RowScratch& scratch) {
   u.clear();
   const double s_y = static_cast<double>(s[y]);
@@ -42,8 +42,9 @@ VertexValue vertex(const Loss& loss, RowMargins delta, const T* s, std::int64_t 
   return value;
 }
 
-template VertexValue vertex(const Loss&, RowMargins, const float*, std::int64_t, std::int64_t, SparseRow&, RowScratch&);
-template VertexValue vertex(const Loss&, RowMargins, const double*, std::int64_t, std::int64_t, SparseRow&,
+template VertexValue vertex(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, SparseRow&,
+                            RowScratch&);
+template VertexValue vertex(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, SparseRow&,
                             RowScratch&);
 
 }  // namespace topwolf

@@ -65,6 +65,14 @@ void check_loss(const LossSpec& loss, std::int64_t m, const Checker& check) {
   check.all_within(loss.cost_matrix, any, "cost matrix");
 }
 
+void check_class_weights(const Model& model, const Checker& check) {
+  const Features& phi = model.class_features;
+  check.require(phi.rows() == 0 || phi.rows() == model.m(), "the model has features of {} classes, but {} classes",
+                phi.rows(), model.m());
+  check.size(model.V, phi.rows() > 0 ? phi.cols() * model.D() : 0, "weights of class features");
+  check.all_within(model.V, any, "weights of class features");
+}
+
 }  // namespace
 
 void check_model(const Model& model, const std::string& path) {
@@ -76,6 +84,7 @@ void check_model(const Model& model, const std::string& path) {
                 std::numeric_limits<std::int32_t>::max());
   check.one_within(model.bias, any, "bias");
   check.size(model.W, model.m() * model.D(), "weights");
+  check_class_weights(model, check);
   check.all_within(model.W, any, "weights");
   check.size(model.normalization.scale, model.normalization.kind == NormalizeKind::maxabs ? model.d : 0,
              "normalization scales");

@@ -46,6 +46,11 @@ class Fields {
     return at(key, fits, sizeof(T) == 4 ? "a 32-bit integer" : "a 64-bit integer").template get<T>();
   }
 
+  bool flag(const char* key) const {
+    const auto is_flag = [](const nlohmann::json& value) { return value.is_boolean(); };
+    return at(key, is_flag, "true or false").get<bool>();
+  }
+
   std::string text(const char* key) const {
     const auto is_text = [](const nlohmann::json& value) { return value.is_string(); };
     return at(key, is_text, "a text").get<std::string>();

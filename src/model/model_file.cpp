@@ -1,5 +1,6 @@
-// The .topwolf model file: a tensor file with `weights`, `normalization_scale` (maxabs) and `cost_matrix` (if any), and
-// everything else as metadata (docs/file_formats.md). Written whole or not at all, and refused when it does not add up.
+// The .topwolf model file: a tensor file with `weights`, `normalization_scale` (maxabs), `cost_matrix` and the class
+// features (if any), and everything else as metadata (docs/file_formats.md). Written whole or not at all, and refused
+// when it does not add up.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,7 +15,10 @@
 #include "core/read_file.hpp"
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
+#include "core/threads.hpp"
 #include "core/utf8.hpp"
+#include "data/check_dataset.hpp"
+#include "engine/class_map.hpp"
 #include "model/check_model.hpp"
 #include "model/fields.hpp"
 #include "model/liblinear_format.hpp"
@@ -27,12 +31,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-model";
-constexpr std::int64_t format_version = 1;
+constexpr std::int64_t format_version = 2;  // 2: with class features; what has none is written as 1
 
 json make_metadata(const Model& model) {
   json metadata = {
       {"format", format_name},
-      {"format_version", format_version},
+      {"format_version", model.class_features.rows() > 0 ? format_version : 1},
       {"version", model.version},
       {"d", model.d},
       {"bias", model.bias},
@@ -50,6 +54,9 @@ json make_metadata(const Model& model) {
       {"data_hash", model.data_hash},
   };
   if (model.loss.k) metadata["loss"]["k"] = *model.loss.k;
+  if (model.class_features.rows() > 0) {
+    metadata["class_features"] = {{"columns", model.class_features.cols()}, {"sparse", model.class_features.sparse()}};
+  }
   if (!model.label_column.empty()) metadata["label_column"] = model.label_column;
   if (!model.search.empty()) metadata["search"] = json::parse(model.search);
   if (model.certified) {
@@ -131,13 +138,51 @@ Model read_fields(const Fields& fields) {
   return model;
 }
 
+CsrStore<double> read_csr(const TensorFile& file, std::int64_t m, std::int64_t p) {
+  const auto copy = [](const auto& values) { return std::vector(values.begin(), values.end()); };
+  CsrStore<double> phi;
+  phi.rows = m;
+  phi.cols = p;
+  phi.row_begin = copy(file.get<std::int64_t>("class_features_begin"));
+  phi.column = copy(file.get<std::int32_t>("class_features_column"));
+  phi.values = copy(file.get<double>("class_features_value"));
+  const auto stored = static_cast<std::int64_t>(phi.values.size());
+  if (static_cast<std::int64_t>(phi.row_begin.size()) != m + 1 || phi.row_begin.front() != 0 ||
+      phi.row_begin.back() != stored || static_cast<std::int64_t>(phi.column.size()) != stored ||
+      !std::is_sorted(phi.row_begin.begin(), phi.row_begin.end())) {
+    fail(ErrorKind::data, "{}: the model's class features do not add up", file.path());
+  }
+  return phi;
+}
+
+void read_class_features(const TensorFile& file, const Fields& fields, Model& model) {
+  const std::int64_t m = model.m(), p = fields.integer<std::int32_t>("columns");
+  if (fields.flag("sparse")) {
+    model.class_features = Features(FeatureStore(read_csr(file, m, p)));
+  } else {
+    model.class_features =
+        Features(FeatureStore(DenseStore<double>{read_tensor(file, "class_features", {m, p}), m, p}));
+  }
+  try {
+    check_class_features(model.class_features, m);
+  } catch (const Error& error) {
+    fail(ErrorKind::data, "{}: {}", file.path(), error.what());
+  }
+  model.V = read_tensor(file, "weights", {p, model.D()}, model.precision);
+  ClassMap(model.class_features.view()).lift(model.V, model.W, resolve_threads(0));
+}
+
 Model read_model(const TensorFile& file) {
   const json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
   const Fields fields(metadata, file.path());
   check_format(fields);
   Model model = read_fields(fields);
   const std::int64_t m = model.m();
-  model.W = read_tensor(file, "weights", {m, model.D()}, model.precision);
+  if (fields.has("class_features")) {
+    read_class_features(file, fields.object("class_features"), model);
+  } else {
+    model.W = read_tensor(file, "weights", {m, model.D()}, model.precision);
+  }
   if (model.normalization.kind == NormalizeKind::maxabs) {
     model.normalization.scale = read_tensor(file, "normalization_scale", {model.d});
   }
@@ -156,19 +201,40 @@ std::vector<float> narrow(const std::vector<double>& values, const std::string& 
   return result;
 }
 
+// `gathered` keeps what is not in one piece.
+void add_class_features(const Features& phi, std::vector<Tensor>& tensors, std::vector<double>& gathered) {
+  if (const auto* dense = std::get_if<DenseView<double>>(&phi.view())) {
+    for (std::int64_t j = 0; j < dense->rows; ++j) {
+      gathered.insert(gathered.end(), dense->data + j * dense->stride, dense->data + j * dense->stride + dense->cols);
+    }
+    tensors.push_back({"class_features", "F64", {dense->rows, dense->cols}, gathered.data()});
+    return;
+  }
+  const auto& sparse = std::get<CsrView<double>>(phi.view());
+  const std::int64_t stored = sparse.row_begin[sparse.rows];
+  tensors.push_back({"class_features_begin", "I64", {sparse.rows + 1}, sparse.row_begin});
+  tensors.push_back({"class_features_column", "I32", {stored}, sparse.column});
+  tensors.push_back({"class_features_value", "F64", {stored}, sparse.value});
+}
+
 }  // namespace
 
 void save_model(const Model& model, const std::string& path) {
   check_model(model, path);
   const std::int64_t m = model.m();
   const bool single = model.precision == Precision::float32;
-  const std::vector<float> narrowed = single ? narrow(model.W, path) : std::vector<float>{};
+  const bool mapped = model.class_features.rows() > 0;
+  const std::vector<double>& weights = mapped ? model.V : model.W;
+  const std::int64_t rows = mapped ? model.class_features.cols() : m;
+  const std::vector<float> narrowed = single ? narrow(weights, path) : std::vector<float>{};
   std::vector<Tensor> tensors;
   if (single) {
-    tensors.push_back({"weights", "F32", {m, model.D()}, narrowed.data()});
+    tensors.push_back({"weights", "F32", {rows, model.D()}, narrowed.data()});
   } else {
-    tensors.push_back({"weights", "F64", {m, model.D()}, model.W.data()});
+    tensors.push_back({"weights", "F64", {rows, model.D()}, weights.data()});
   }
+  std::vector<double> gathered;
+  if (mapped) add_class_features(model.class_features, tensors, gathered);
   if (model.normalization.kind == NormalizeKind::maxabs) {
     tensors.push_back({"normalization_scale", "F64", {model.d}, model.normalization.scale.data()});
   }

@@ -5,7 +5,9 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/check_dataset.hpp"
 #include "engine/blas.hpp"
+#include "engine/class_map.hpp"
 #include "engine/scorer.hpp"
 #include "topwolf/model.hpp"
 
@@ -36,6 +38,24 @@ void for_each_row(const Model& model, const Features& X, int threads, const Visi
 }
 
 }  // namespace
+
+Model with_classes(const Model& model, ClassList classes, Features class_features) {
+  if (model.class_features.rows() == 0) {
+    fail(ErrorKind::data, "the model has no class features; only with them can it score other classes");
+  }
+  if (class_features.cols() != model.class_features.cols()) {
+    fail(ErrorKind::data, "the classes have {} features, but the model's have {}", class_features.cols(),
+         model.class_features.cols());
+  }
+  check_class_features(class_features, classes.size());
+  Model out = model;
+  out.classes = std::move(classes);
+  out.class_features = std::move(class_features);
+  ClassMap(out.class_features.view()).lift(out.V, out.W, resolve_threads(0));
+  out.loss = {};
+  out.certified = false;
+  return out;
+}
 
 std::vector<double> decision_scores(const Model& model, const Features& X, int threads) {
   const std::int64_t m = model.m();

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "core/fail.hpp"
+#include "data/check_dataset.hpp"
+#include "loss/margins.hpp"
 
 namespace topwolf {
 namespace {
@@ -56,11 +58,14 @@ std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, cons
 }
 
 double mean_cost(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads,
-                 const std::vector<double>& weights) {
+                 const std::vector<double>& weights, const Margins& margins) {
   check_rows(X, y, weights);
+  if (margins.given()) check_margins(margins, y, model.m());
   const TopK top = predict_top_k(model, X, 1, threads);
   const std::vector<double>& cost = model.loss.cost_matrix;
   return weighted_mean(y.size(), weights, [&](std::size_t i) {
+    const auto row = static_cast<std::int64_t>(i);
+    if (margins.given()) return margin(row_margins(margins, row), top.classes[i], y[i]);
     if (cost.empty() || y[i] < 0) return top.classes[i] == y[i] ? 0.0 : 1.0;
     return cost[static_cast<std::size_t>(y[i] * model.m() + top.classes[i])];
   });

@@ -6,7 +6,7 @@
 
 #include "core/fail.hpp"
 #include "core/names.hpp"
-#include "engine/row_lengths.hpp"
+#include "data/row_lengths.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
 #include "topwolf/version.hpp"

@@ -9,6 +9,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/check_dataset.hpp"
 #include "data/fingerprint.hpp"
 #include "model/dual_file.hpp"
 #include "report/row_check.hpp"
@@ -29,19 +30,23 @@ struct Example {
   }
 };
 
-template <class T>
-void add_row(const DenseView<T>& X, std::int64_t i, Example& example) {
-  for (std::int64_t c = 0; c < X.cols; ++c) example.add(c, X.data[i * X.stride + c]);
+// Calls body(column, value) for what row i stores.
+template <class T, class Body>
+void for_stored(const DenseView<T>& X, std::int64_t i, const Body& body) {
+  for (std::int64_t c = 0; c < X.cols; ++c) body(c, static_cast<double>(X.data[i * X.stride + c]));
 }
 
-template <class T>
-void add_row(const CsrView<T>& X, std::int64_t i, Example& example) {
-  for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) example.add(X.column[p], X.value[p]);
+template <class T, class Body>
+void for_stored(const CsrView<T>& X, std::int64_t i, const Body& body) {
+  for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
+    body(X.column[p], static_cast<double>(X.value[p]));
+  }
 }
 
 Example example_of(const Dataset& data, double bias, std::int64_t i) {
   Example example;
-  std::visit([&](const auto& X) { add_row(X, i, example); }, data.X.view());
+  std::visit([&](const auto& X) { for_stored(X, i, [&](std::int64_t c, double x) { example.add(c, x); }); },
+             data.X.view());
   example.add(data.X.cols(), bias);
   return example;
 }
@@ -69,6 +74,11 @@ Loss loss_of(const LossSpec& spec, std::int64_t m) {
   return loss;
 }
 
+// The weights that are trained: W, or V with class features.
+const Vector& trained(const Model& model) {
+  return model.class_features.rows() > 0 ? model.V : model.W;
+}
+
 void check_fit(const Dataset& data, const Model& model) {
   const std::int64_t n = data.X.rows(), m = model.m();
   const auto size = [](const auto& items) { return static_cast<std::int64_t>(items.size()); };
@@ -79,9 +89,11 @@ void check_fit(const Dataset& data, const Model& model) {
   if (m < 2 || data.classes.names != model.classes.names) {
     fail(ErrorKind::data, "the {} classes of the data are not the {} classes of the model", data.classes.size(), m);
   }
-  if (size(model.W) != m * model.D()) {
-    fail(ErrorKind::data, "the model has {} weights, but {} x {} are needed", model.W.size(), m, model.D());
+  const std::int64_t rows = model.class_features.rows() > 0 ? model.class_features.cols() : m;
+  if (size(trained(model)) != rows * model.D()) {
+    fail(ErrorKind::data, "the model has {} weights, but {} x {} are needed", trained(model).size(), rows, model.D());
   }
+  check_margins(data.margins, data.y, m);
   if (!data.weights.empty() && size(data.weights) != n) {
     fail(ErrorKind::data, "the data has {} example weights for {} rows", data.weights.size(), n);
   }
@@ -101,23 +113,74 @@ void check_fit(const Dataset& data, const Model& model) {
   }
 }
 
-// delta: row y of the cost matrix, or 1 for every other class.
-Vector margins_of(const Model& model, std::int64_t y) {
-  const std::int64_t m = model.m();
+// delta: the row's own margins, or row y of the cost matrix, or 1 for every other class.
+Vector margins_of(const Dataset& data, const Model& model, std::int64_t i) {
+  const std::int64_t m = model.m(), y = data.y[i];
   Vector delta(static_cast<std::size_t>(m), 1.0);
-  if (!model.loss.cost_matrix.empty()) std::copy_n(model.loss.cost_matrix.begin() + y * m, m, delta.begin());
+  if (data.margins.given()) {
+    if (data.margins.values.sparse()) std::fill(delta.begin(), delta.end(), data.margins.other);
+    std::visit([&](const auto& rows) { for_stored(rows, i, [&](std::int64_t j, double x) { delta[j] = x; }); },
+               data.margins.values.view());
+  } else if (!model.loss.cost_matrix.empty()) {
+    std::copy_n(model.loss.cost_matrix.begin() + y * m, m, delta.begin());
+  }
   delta[y] = 0.0;
   return delta;
 }
 
-// (D x m): the features of one example then meet all classes in one plain loop.
-Vector transposed_weights(const Model& model) {
-  const std::int64_t m = model.m(), D = model.D();
-  Vector weights(model.W.size());
+// phi, dense (m x p); the identity where there are no class features.
+struct ClassMatrix {
+  std::int64_t p;
+  Vector value;
+};
+
+ClassMatrix class_matrix(const Model& model) {
+  const std::int64_t m = model.m();
+  const bool given = model.class_features.rows() > 0;
+  ClassMatrix phi{given ? model.class_features.cols() : m, {}};
+  phi.value.assign(static_cast<std::size_t>(m * phi.p), 0.0);
   for (std::int64_t j = 0; j < m; ++j) {
-    for (std::int64_t c = 0; c < D; ++c) weights[c * m + j] = model.W[j * D + c];
+    if (!given) {
+      phi.value[j * m + j] = 1.0;
+      continue;
+    }
+    std::visit(
+        [&](const auto& rows) { for_stored(rows, j, [&](std::int64_t c, double x) { phi.value[j * phi.p + c] = x; }); },
+        model.class_features.view());
+  }
+  return phi;
+}
+
+// (D x m): the features of one example then meet all classes in one plain loop.
+Vector transposed_weights(const Model& model, const ClassMatrix& phi) {
+  const std::int64_t m = model.m(), D = model.D();
+  const Vector& V = trained(model);
+  Vector weights(static_cast<std::size_t>(D * m), 0.0);
+  for (std::int64_t j = 0; j < m; ++j) {
+    for (std::int64_t r = 0; r < phi.p; ++r) {
+      const double share = phi.value[j * phi.p + r];
+      if (share == 0.0) continue;
+      for (std::int64_t c = 0; c < D; ++c) weights[c * m + j] += share * V[r * D + c];
+    }
   }
   return weights;
+}
+
+// ||phi^T S||^2 for S^T (D x m).
+double mapped_norm2(const Vector& transposed, const ClassMatrix& phi, std::int64_t m) {
+  double total = 0.0;
+  const auto D = static_cast<std::int64_t>(transposed.size()) / m;
+  Vector row(static_cast<std::size_t>(phi.p));
+  for (std::int64_t c = 0; c < D; ++c) {
+    std::fill(row.begin(), row.end(), 0.0);
+    for (std::int64_t j = 0; j < m; ++j) {
+      const double s = transposed[c * m + j];
+      if (s == 0.0) continue;
+      for (std::int64_t r = 0; r < phi.p; ++r) row[r] += phi.value[j * phi.p + r] * s;
+    }
+    for (const double x : row) total += x * x;
+  }
+  return total;
 }
 
 double squared_norm(const Vector& v) {
@@ -148,16 +211,17 @@ struct Pass {
   Vector dual_weights;      // (D x m): sum of omega_i x_i alpha_i^T = lambda N W(A)^T
 };
 
-Pass run_over(const Dataset& data, const Model& model, const Loss& loss, const SparseRows& dual) {
+Pass run_over(const Dataset& data, const Model& model, const ClassMatrix& phi, const Loss& loss,
+              const SparseRows& dual) {
   const std::int64_t n = data.X.rows(), m = model.m();
-  const Vector weights = transposed_weights(model);
+  const Vector weights = transposed_weights(model, phi);
   Pass pass;
   pass.fingerprint = fingerprint(data);
   pass.loss.resize(n);
   pass.infeasibility.resize(n);
   pass.dual_weights.assign(weights.size(), 0.0);
   parallel_for(n, resolve_threads(0), [&](std::int64_t i) {
-    const Vector delta = margins_of(model, data.y[i]);
+    const Vector delta = margins_of(data, model, i);
     pass.loss[i] = example_loss(example_of(data, model.bias, i), weights, loss, delta, data.y[i]);
     Vector alpha(static_cast<std::size_t>(m), 0.0);
     for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) alpha[dual.column[p]] = dual.values[p];
@@ -165,7 +229,7 @@ Pass run_over(const Dataset& data, const Model& model, const Loss& loss, const S
   });
   for (std::int64_t i = 0; i < n; ++i) {
     const double omega = data.weights.empty() ? 1.0 : data.weights[i];
-    const Vector delta = margins_of(model, data.y[i]);
+    const Vector delta = margins_of(data, model, i);
     const Example example = example_of(data, model.bias, i);
     pass.weight_sum += omega;
     for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) {
@@ -183,16 +247,26 @@ Pass run_over(const Dataset& data, const Model& model, const Loss& loss, const S
 // What infeasibility can have added to the dual. A row that leaves its set by e (in units of R = sum(rho)) is within it
 // when divided by 1 + e R / rho_1, so it is off by at most 2 R e R / rho_1 in sum; that meets scores of the optimum,
 // which are bounded because lambda/2 ||W*||^2 <= P.
-double slack_of(const Dataset& data, const Model& model, const Loss& loss, const Pass& pass, double primal) {
-  double R = 0.0, largest_margin = 1.0;
+double slack_of(const Dataset& data, const Model& model, const ClassMatrix& phi, const Loss& loss, const Pass& pass,
+                double primal) {
+  double R = 0.0, largest_margin = 1.0, longest_phi2 = 0.0;
   for (const double weight : loss.rho) R += weight;
   for (const double cost : model.loss.cost_matrix) largest_margin = std::max(largest_margin, cost);
-  const double length = std::sqrt(2.0 * primal / model.lambda);
+  for (std::int64_t j = 0; j < model.m(); ++j) {
+    double phi2 = 0.0;
+    for (std::int64_t r = 0; r < phi.p; ++r) phi2 += phi.value[j * phi.p + r] * phi.value[j * phi.p + r];
+    longest_phi2 = std::max(longest_phi2, phi2);
+  }
+  const double length = std::sqrt(2.0 * longest_phi2 * primal / model.lambda);
   double slack = 0.0;
   for (std::size_t i = 0; i < pass.infeasibility.size(); ++i) {
     if (!(pass.infeasibility[i] > 0.0)) continue;
     double x2 = 0.0;
     for (const double x : example_of(data, model.bias, static_cast<std::int64_t>(i)).value) x2 += x * x;
+    if (data.margins.given()) {
+      for (const double x : margins_of(data, model, static_cast<std::int64_t>(i)))
+        largest_margin = std::max(largest_margin, x);
+    }
     const double off = 2.0 * R * pass.infeasibility[i] * R / loss.rho.front();
     slack += (data.weights.empty() ? 1.0 : data.weights[i]) * off * (largest_margin + 2.0 * std::sqrt(x2) * length);
   }
@@ -229,11 +303,14 @@ std::string judge(const Model& model, const Pass& pass, Verification& v) {
 
 }  // namespace
 
-Verification verify(const Dataset& data, const Model& model, const SparseRows& dual) {
+Verification verify(const Dataset& given, const Model& model, const SparseRows& dual) {
+  Dataset data = given;
+  data.class_features = model.class_features;
   check_fit(data, model);
   check_dual(dual, data.X.rows(), model.m(), "the dual");
   const Loss loss = loss_of(model.loss, model.m());
-  const Pass pass = run_over(data, model, loss, dual);
+  const ClassMatrix phi = class_matrix(model);
+  const Pass pass = run_over(data, model, phi, loss, dual);
   if (!(pass.weight_sum > 0.0)) fail(ErrorKind::data, "the example weights sum to 0");
 
   double losses = 0.0;
@@ -242,9 +319,9 @@ Verification verify(const Dataset& data, const Model& model, const SparseRows& d
   }
   const double N = pass.weight_sum, lambda = model.lambda;
   Verification v;
-  v.primal = 0.5 * lambda * squared_norm(model.W) + losses / N;
-  v.dual = pass.dual_terms / N - 0.5 * squared_norm(pass.dual_weights) / (lambda * N * N);
-  v.dual -= slack_of(data, model, loss, pass, v.primal);
+  v.primal = 0.5 * lambda * squared_norm(trained(model)) + losses / N;
+  v.dual = pass.dual_terms / N - 0.5 * mapped_norm2(pass.dual_weights, phi, model.m()) / (lambda * N * N);
+  v.dual -= slack_of(data, model, phi, loss, pass, v.primal);
   v.gap = v.primal - v.dual;
   v.relative_gap = v.gap <= 0.0 ? 0.0 : v.gap / v.primal;
   v.infeasibility = *std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/threads.hpp"
-#include "engine/row_lengths.hpp"
 #include "solve/certified_weights.hpp"
 #include "solve/objective.hpp"
 
@@ -23,18 +22,19 @@ class ApgSolver final : public Solver {
         A_(static_cast<std::size_t>(problem.n)),
         A_old_(A_),
         A_next_(A_),
-        W_(static_cast<std::size_t>(problem.m * problem.D()), 0.0),
+        W_(static_cast<std::size_t>(engine.geometry().dimension), 0.0),
         W_old_(W_),
         W_V_(W_),
         best_W_(W_),
         certified_(problem, engine) {
-    const auto lengths2 = squared_lengths(problem.X, problem.bias, threads);
-    sum_error_ = sum_error(problem, lengths2);
+    const auto& lengths2 = engine.geometry().lengths2;
+    sum_error_ = sum_error(problem, engine.geometry());
     for (std::int64_t i = 0; i < problem.n; ++i) {
       const double q = problem.factor(i) * lengths2[static_cast<std::size_t>(i)];
       q_ = std::max(q_, q);
       q_bound_ += q;
     }
+    q_bound_ *= engine.geometry().coupling;
     q_taken_ = q_;
   }
 
@@ -82,7 +82,7 @@ class ApgSolver final : public Solver {
   std::int64_t row_visits() const override { return passes_ * problem_.n; }
 
   void exchange(State& state) override {
-    const std::int64_t weights = problem_.m * problem_.D();
+    const std::int64_t weights = engine_.geometry().dimension;
     state("passes", passes_);
     topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
     topwolf::exchange(state, "A_old", A_old_, problem_.n, problem_.m);
@@ -164,7 +164,7 @@ class ApgSolver final : public Solver {
   double t_ = 1.0;        // Nesterov's number; 1: no momentum
   double q_ = 0.0;        // to be tried next: at first that of the longest row
   double q_taken_ = 0.0;  // of the last step taken
-  double q_bound_ = 0.0;  // the trace of X X^T / (lambda N)
+  double q_bound_ = 0.0;  // above the curvature along any step: the trace of X X^T / (lambda N)
   double sum_error_ = 0.0;
   std::vector<double> best_W_;
   double best_primal_ = 0.0;  // in the precision of the passes

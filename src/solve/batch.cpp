@@ -5,7 +5,6 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "engine/row_lengths.hpp"
 #include "solve/certified_weights.hpp"
 #include "solve/objective.hpp"
 
@@ -16,16 +15,15 @@ class BatchSolver final : public Solver {
  public:
   BatchSolver(const Problem& problem, Engine& engine, const BatchOptions& options)
       : problem_(problem), engine_(engine), options_(options), certified_(problem, engine) {
-    W_.assign(static_cast<std::size_t>(problem.m * problem.D()), 0.0);
+    W_.assign(static_cast<std::size_t>(engine.geometry().dimension), 0.0);
     best_W_ = W_;
     if (holds_dual()) {
       A_.resize(static_cast<std::size_t>(problem.n));
       U_.resize(static_cast<std::size_t>(problem.n));
       zero_.resize(static_cast<std::size_t>(problem.n));
     }
-    const auto lengths2 = squared_lengths(problem.X, problem.bias, options.threads);
-    length_bound_ = length_bound(problem, lengths2);
-    sum_error_ = sum_error(problem, lengths2);
+    length_bound_ = length_bound(problem, engine.geometry());
+    sum_error_ = sum_error(problem, engine.geometry());
   }
 
   void start(Start from) override {
@@ -74,7 +72,7 @@ class BatchSolver final : public Solver {
   std::int64_t row_visits() const override { return t_ * problem_.n; }
 
   void exchange(State& state) override {
-    const std::int64_t weights = problem_.m * problem_.D();
+    const std::int64_t weights = engine_.geometry().dimension;
     state("t", t_);
     state("W", W_, {weights});
     state("W_norm2", W_norm2_);

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/rng.hpp"
-#include "engine/row_lengths.hpp"
 #include "solve/certified_weights.hpp"
+#include "solve/curved_step.hpp"
 #include "solve/face_ascent.hpp"
 #include "solve/objective.hpp"
 
@@ -23,14 +24,16 @@ class BlockSolver final : public Solver {
         options_(options),
         rng_(options.seed),
         block_rows_(options.block_rows > 0 ? options.block_rows : scores.block_rows()),
-        lengths2_(squared_lengths(problem.X, problem.bias, threads)),
-        face_(problem, scores, lengths2_, threads),
+        lengths2_(engine.geometry().lengths2),
+        curved_(engine.geometry()),
         certified_(problem, engine),
         A_(static_cast<std::size_t>(problem.n)),
         share_(static_cast<std::size_t>(problem.n), std::numeric_limits<double>::infinity()),
         rest_(static_cast<std::size_t>(problem.n), 0),
         due_(static_cast<std::size_t>(problem.n), 0),
-        change_(static_cast<std::size_t>(block_rows_)) {}
+        change_(static_cast<std::size_t>(block_rows_)) {
+    if (FaceScores* face = scores.face(); face && options.accelerate) face_.emplace(problem, *face, lengths2_, threads);
+  }
 
   void start(Start from) override {
     A_ = std::move(from.A);
@@ -43,11 +46,9 @@ class BlockSolver final : public Solver {
 
   Pass step() override {
     ++epoch_;
-    if (!exact_.empty()) scores_.reset(std::exchange(exact_, {}));
+    if (!exact_.empty()) scores_.reset(std::exchange(exact_, {}), A_);
     // Before the visits, which then see what became of the shares.
-    if (options_.accelerate && (epoch_ % scores_.epochs_per_ascent() == 0 || (started_ && epoch_ == 1))) {
-      dual_ += face_.ascend(A_);
-    }
+    if (face_ && (epoch_ % face_->epochs_per_ascent() == 0 || (started_ && epoch_ == 1))) dual_ += face_->ascend(A_);
     choose_rows();
     bool moved = false;
     for (std::size_t first = 0; first < order_.size(); first += static_cast<std::size_t>(block_rows_)) {
@@ -86,14 +87,15 @@ class BlockSolver final : public Solver {
     state("started", started_);
     topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
     if (static_cast<std::int64_t>(A_.size()) != problem_.n) state.refuse("A");
-    state("exact", exact_, {0, problem_.m * problem_.D()});
+    state("exact", exact_, {0, engine_.geometry().dimension});
     state("dual", dual_);
     state("refreshed_dual", refreshed_dual_);
     state("refreshed_gap", refreshed_gap_);
     state("share", share_, {problem_.n});
     state("rest", rest_, {problem_.n});
     state("due", due_, {problem_.n});
-    face_.exchange(state);
+    if (face_) face_->exchange(state);
+    if (scores_.curved()) curved_.exchange(state);
     certified_.exchange(state);
     scores_.exchange(state);
   }
@@ -104,7 +106,7 @@ class BlockSolver final : public Solver {
   // W(A) and D(A) from A alone, in double. If there is another step, it puts the working scores right first.
   const std::vector<double>& exact_weights() {
     exact_ = current_weights();
-    dual_ = dual_at(problem_, A_, exact_, sum_error(problem_, lengths2_));
+    dual_ = dual_at(problem_, A_, exact_, sum_error(problem_, engine_.geometry()));
     return exact_;
   }
 
@@ -113,9 +115,8 @@ class BlockSolver final : public Solver {
   bool refresh() {
     exact_weights();
     const double gap = gap_estimate();
-    const bool single = problem_.X.index() % 2 == 0;
-    const double rounding = single ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
-    const bool gained = dual_ > refreshed_dual_ + rounding * std::abs(dual_) || gap < 0.9 * refreshed_gap_;
+    const double rounding = engine_.geometry().epsilon * std::abs(dual_);
+    const bool gained = dual_ > refreshed_dual_ + rounding || gap < 0.9 * refreshed_gap_;
     refreshed_dual_ = dual_;
     refreshed_gap_ = gap;
     return gained;
@@ -147,22 +148,30 @@ class BlockSolver final : public Solver {
   bool ascend(std::span<const std::int64_t> rows) {
     const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m);
     scores_.load(rows, S_, G_);
+    const bool curved = scores_.curved();
     bool moved = false;
     change_.resize(count);
+    spread_.resize(curved ? count : 0);
     for (std::size_t r = 0; r < count; ++r) {
       double* s = S_.data() + r * m;
       for (std::size_t p = 0; p < r; ++p) {
         const double factor = problem_.factor(rows[p]) * G_[r * count + p];
-        for (const auto& [j, value] : change_[p]) s[j] += factor * value;
+        if (change_[p].empty()) continue;
+        if (curved) {
+          for (std::size_t j = 0; j < m; ++j) s[j] += factor * spread_[p][j];
+        } else {
+          for (const auto& [j, value] : change_[p]) s[j] += factor * value;
+        }
       }
-      visit(rows[r], s, change_[r]);
+      visit(rows[r], s, G_[r * count + r], change_[r]);
+      if (curved) spread_[r] = curved_.spread();
       moved |= !change_[r].empty();
     }
     if (moved) scores_.add(rows, change_);
     return moved;
   }
 
-  void visit(std::int64_t i, const double* s, SparseRow& change) {
+  void visit(std::int64_t i, double* s, double length2, SparseRow& change) {
     const auto at = static_cast<std::size_t>(i);
     const Loss& loss = problem_.loss;
     const RowMargins delta = problem_.margins(i);
@@ -173,6 +182,13 @@ class BlockSolver final : public Solver {
     share_[at] = gap_share(loss, delta, s, m, y, alpha, next_, scratch_);
     rest(at);
     if (share_[at] <= 0.0) return;
+    if (scores_.curved()) {
+      before_ = alpha;
+      dual_ += omega / problem_.N *
+               curved_.take(problem_, scores_, i, s, problem_.factor(i) * length2, share_[at], alpha, scratch_);
+      mix(1.0, alpha, -1.0, before_, change);
+      return;
+    }
     block_step(loss, delta, s, m, y, q, alpha, next_, scratch_);
     mix(1.0, next_, -1.0, alpha, change);
     if (change.empty()) return;
@@ -209,9 +225,10 @@ class BlockSolver final : public Solver {
   const BlockOptions options_;
   Rng rng_;
   const std::int64_t block_rows_;
-  const std::vector<double> lengths2_;  // ||x_i||^2
+  const std::vector<double>& lengths2_;
 
-  FaceAscent face_;
+  std::optional<FaceAscent> face_;
+  CurvedStep curved_;
   CertifiedWeights certified_;
 
   std::int64_t epoch_ = 0, visits_ = 0;
@@ -227,7 +244,8 @@ class BlockSolver final : public Solver {
   std::vector<std::int64_t> order_;
   std::vector<double> S_, G_;  // of a block
   std::vector<SparseRow> change_;
-  SparseRow next_;
+  std::vector<std::vector<double>> spread_;  // of the changes, where psi is curved
+  SparseRow next_, before_;
   RowScratch scratch_;
 };
 

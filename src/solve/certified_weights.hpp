@@ -25,7 +25,7 @@ class CertifiedWeights {
   }
 
   void exchange(State& state) {
-    state("certified_weights", W_, {0, problem_.m * problem_.D()});
+    state("certified_weights", W_, {0, engine_.geometry().dimension});
     state("certified_primal", primal_);
     state("certified_ranks", ranks_, {0, problem_.n});
   }

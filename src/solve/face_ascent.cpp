@@ -13,7 +13,7 @@ constexpr std::int64_t fewest_iterations = 2, most_iterations = 100;
 
 }  // namespace
 
-FaceAscent::FaceAscent(const Problem& problem, BlockScores& scores, const std::vector<double>& lengths2, int threads)
+FaceAscent::FaceAscent(const Problem& problem, FaceScores& scores, const std::vector<double>& lengths2, int threads)
     : problem_(problem),
       scores_(scores),
       lengths2_(lengths2),

@@ -12,10 +12,12 @@ namespace topwolf {
 
 class FaceAscent {
  public:
-  FaceAscent(const Problem& problem, BlockScores& scores, const std::vector<double>& lengths2, int threads);
+  FaceAscent(const Problem& problem, FaceScores& scores, const std::vector<double>& lengths2, int threads);
 
   // Moves A, and the working scores with it, to where D is larger; returns the gain, 0 where there is none.
   double ascend(DualRows& A);
+
+  std::int64_t epochs_per_ascent() const { return scores_.epochs_per_ascent(); }
 
   void exchange(State& state) { state("face_iterations", iterations_); }
 
@@ -40,7 +42,7 @@ class FaceAscent {
   double sum_rows(const Body& body) const;
 
   const Problem& problem_;
-  BlockScores& scores_;
+  FaceScores& scores_;
   const std::vector<double>& lengths2_;
   const int threads_;
 

@@ -23,16 +23,16 @@ double dual_at(const Problem& problem, const DualRows& A, const std::vector<doub
   return dual_value(problem, squared_norm(W), error, sums.c_alpha, sums.alpha_norm2);
 }
 
-double length_bound(const Problem& problem, const std::vector<double>& lengths2) {
+double length_bound(const Problem& problem, const Geometry& geometry) {
   double sum = 0.0;
   for (std::int64_t i = 0; i < problem.n; ++i) {
-    sum += problem.weight(i) * std::sqrt(lengths2[static_cast<std::size_t>(i)]);
+    sum += problem.weight(i) * std::sqrt(geometry.lengths2[static_cast<std::size_t>(i)]);
   }
   return 2.0 * problem.loss.rho_sum() * sum / (problem.lambda * problem.N);
 }
 
-double sum_error(const Problem& problem, const std::vector<double>& lengths2) {
-  return static_cast<double>(problem.n + 2) * unit_roundoff * length_bound(problem, lengths2);
+double sum_error(const Problem& problem, const Geometry& geometry) {
+  return static_cast<double>(geometry.terms + 2) * unit_roundoff * length_bound(problem, geometry);
 }
 
 }  // namespace topwolf

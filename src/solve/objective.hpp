@@ -35,10 +35,10 @@ double dual_at(const Problem& problem, const DualRows& A, const std::vector<doub
 
 double squared_norm(const std::vector<double>& W);
 
-// ||W(A)|| is at most this for any feasible A, because ||alpha|| <= 2 sum(rho).
-double length_bound(const Problem& problem, const std::vector<double>& lengths2);
+// ||W(A)|| is at most this for any feasible A, because |alpha| sums to at most 2 sum(rho).
+double length_bound(const Problem& problem, const Geometry& geometry);
 
 // G1. A bound on the rounding of one sum over the rows, W(U) or W(A), in double.
-double sum_error(const Problem& problem, const std::vector<double>& lengths2);
+double sum_error(const Problem& problem, const Geometry& geometry);
 
 }  // namespace topwolf

@@ -27,8 +27,13 @@ Dataset with_classes_of(const Model& model, const Dataset& data) {
     fail(ErrorKind::data, "the class {} of the data is none of the model's {} classes",
          quote(data.classes.names[static_cast<std::size_t>(unknown - number.begin())]), model.m());
   }
+  if (data.margins.given() && data.classes.names != model.classes.names) {
+    fail(ErrorKind::data, "the margins are those of {} classes, which are not the model's {}", data.classes.size(),
+         model.m());
+  }
   Dataset result = data;
   result.classes = model.classes;
+  result.class_features = model.class_features;
   for (std::int32_t& y : result.y) {
     if (y < 0 || y >= data.classes.size()) {
       fail(ErrorKind::data, "a class number is {}, outside 0 .. {}", y, data.classes.size() - 1);
@@ -38,13 +43,14 @@ Dataset with_classes_of(const Model& model, const Dataset& data) {
   return result;
 }
 
-// The model's weights as the problem has them, (m x D).
+// The model's weights as the problem has them, (m x D), or (p x D) with class features.
 std::vector<double> weights_for(const Model& model, std::int64_t d, double bias) {
   if (d < model.d) fail(ErrorKind::data, "the data has {} features, but the model has {}", d, model.d);
-  const std::int64_t m = model.m(), D = d + (bias != 0.0 ? 1 : 0);
-  std::vector<double> W(static_cast<std::size_t>(m * D), 0.0);
-  for (std::int64_t j = 0; j < m; ++j) {
-    const double* from = model.W.data() + j * model.D();
+  const bool mapped = model.class_features.rows() > 0;
+  const std::int64_t rows = mapped ? model.class_features.cols() : model.m(), D = d + (bias != 0.0 ? 1 : 0);
+  std::vector<double> W(static_cast<std::size_t>(rows * D), 0.0);
+  for (std::int64_t j = 0; j < rows; ++j) {
+    const double* from = (mapped ? model.V : model.W).data() + j * model.D();
     double* const to = W.data() + j * D;
     std::copy_n(from, model.d, to);
     if (model.bias == 0.0 || from[model.d] == 0.0) continue;

@@ -214,18 +214,19 @@ class CrossValidation {
     const Dataset& data = rows_.data();
     if (options_.judge) {
       const std::lock_guard lock(guard_);
-      return options_.judge(f, options.loss, fit.W);
+      return options_.judge(f, options.loss, rows_.class_weights(fit.W));
     }
     if (options_.metric == Metric::cost) {
       const Dataset held_out = subset(data, options_.folds[f].held_out);
       Model probe;
       probe.d = data.X.cols();
       probe.bias = options.bias;
-      probe.W = fit.W;
+      probe.W = rows_.class_weights(fit.W);
       probe.precision = data.X.precision();
       probe.classes = data.classes;
       probe.loss = options.loss;
-      return mean_cost(probe, held_out.X, held_out.y, std::max(1, threads_ / workers_), held_out.weights);
+      return mean_cost(probe, held_out.X, held_out.y, std::max(1, threads_ / workers_), held_out.weights,
+                       held_out.margins);
     }
     std::vector<std::int32_t> ranks;
     std::vector<double> weights;

@@ -10,7 +10,7 @@
 
 #include "core/threads.hpp"
 #include "data/fingerprint.hpp"
-#include "engine/row_lengths.hpp"
+#include "data/row_lengths.hpp"
 #include "train/checkpoint.hpp"
 #include "train/trainer.hpp"
 

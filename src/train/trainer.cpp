@@ -7,71 +7,23 @@
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 #include "core/threads.hpp"
+#include "data/check_dataset.hpp"
 #include "data/densify.hpp"
 #include "data/fingerprint.hpp"
-#include "engine/row_lengths.hpp"
 #include "model/dual_file.hpp"
 #include "solve/objective.hpp"
 #include "solve/warm_start.hpp"
 #include "topwolf/version.hpp"
+#include "train/problem.hpp"
 
 namespace topwolf {
 namespace {
 
-template <class T>
-void check_layout(const DenseView<T>&) {}
-
-template <class T>
-void check_layout(const CsrView<T>& X) {
-  for (std::int64_t i = 0; i < X.rows; ++i) {
-    std::int64_t before = -1;
-    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
-      if (X.column[p] <= before || X.column[p] >= X.cols) {
-        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, X.column[p],
-             before, X.cols - 1);
-      }
-      before = X.column[p];
-    }
-  }
-}
-
-void check_features(const FeatureView& view, int threads) {
-  std::visit([](const auto& X) { check_layout(X); }, view);
-  const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
-  const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
-  if (bad != lengths2.end()) {
-    fail(ErrorKind::data, "row {} holds a number that is not finite, or too large to be squared",
-         bad - lengths2.begin() + 1);
-  }
-}
-
-void check_data(const Dataset& data, int threads) {
-  const std::int64_t n = data.X.rows(), m = data.classes.size();
-  if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
-  if (static_cast<std::int64_t>(data.y.size()) != n) {
-    fail(ErrorKind::data, "there are {} labels for {} rows", data.y.size(), n);
-  }
-  check_features(data.X.view(), threads);
-  for (std::int32_t label : data.y) {
-    if (label < 0 || label >= m) fail(ErrorKind::data, "a class number is {}, outside 0 .. {}", label, m - 1);
-  }
-  if (data.weights.empty()) return;
-  if (static_cast<std::int64_t>(data.weights.size()) != n) {
-    fail(ErrorKind::data, "there are {} weights for {} rows", data.weights.size(), n);
-  }
-  for (double weight : data.weights) {
-    if (!std::isfinite(weight) || weight < 0.0) {
-      fail(ErrorKind::data, "an example weight is {}, but weights must be finite and at least 0", weight);
-    }
-  }
-  if (weight_sum(data) <= 0.0) fail(ErrorKind::data, "all example weights are 0");
-  if (!std::isfinite(weight_sum(data))) fail(ErrorKind::data, "the example weights add up to more than a double holds");
-}
-
 // Several copies of W are needed whatever the method; to be killed for memory after an hour would be worse.
-void check_memory(const Problem& problem) {
+void check_memory(const Problem& problem, std::int64_t phi_columns) {
   constexpr double copies = 4.0;  // of m x D doubles: W(A), the working W, the best W, and one while they change
-  const double need = copies * 8.0 * static_cast<double>(problem.m) * static_cast<double>(problem.D());
+  const auto rows = static_cast<double>(problem.m + phi_columns);
+  const double need = copies * 8.0 * rows * static_cast<double>(problem.D());
   const double have = physical_memory();
   if (need > 0.9 * have) {
     fail(ErrorKind::memory, "weights of {} classes x {} features need {:.1f} GB, but the machine has {:.1f} GB",
@@ -90,6 +42,7 @@ Problem problem_on(const Dataset& data, const Features& X, double bias) {
   problem.m = data.classes.size();
   problem.N = weight_sum(data);
   problem.bias = bias;
+  if (data.margins.given()) problem.per_example = &data.margins;
   return problem;
 }
 
@@ -97,16 +50,6 @@ Problem problem_on(const Dataset& data, const Features& X, double bias) {
 int threads_for(const Problem& problem, int asked) {
   return threads_worth(static_cast<double>(problem.n) * static_cast<double>(problem.m) * static_cast<double>(problem.d),
                        resolve_threads(asked));
-}
-
-StopRule stop_rule(const TrainOptions& options) {
-  StopRule rule;
-  rule.tolerance = options.tolerance;
-  if (!options.tolerance && !options.absolute_gap) rule.tolerance = default_tolerance;
-  rule.absolute_gap = options.absolute_gap;
-  rule.max_iterations = options.max_iterations;
-  rule.time_limit_s = options.time_limit_s;
-  return rule;
 }
 
 // The loss with k and rho as they were used.
@@ -117,30 +60,24 @@ LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
   return spec;
 }
 
-SparseRows to_sparse_rows(const DualRows& A) {
-  SparseRows out;
-  for (const SparseRow& row : A) {
-    for (const auto& [column, value] : row) {
-      out.column.push_back(column);
-      out.values.push_back(value);
-    }
-    out.row_begin.push_back(static_cast<std::int64_t>(out.column.size()));
-  }
-  return out;
-}
-
 }  // namespace
 
 Trainer::Trainer(Dataset data, const TrainOptions& options, int workers) : data_(std::move(data)) {
   check(options);
-  check_data(data_, options.threads);
+  check_dataset(data_, options.threads);
   X_ = dense_where_faster(data_.X);
+  const Features& phi = data_.class_features;
+  if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
   problem_ = problem_on(data_, X_, options.bias);
   problem_.loss = resolve_loss(options.loss, problem_.m);
   threads_ = threads_for(problem_, options.threads);
-  check_memory(problem_);
+  check_memory(problem_, map_ ? map_->p() : 0);
   method_ = choose_method(problem_, options, workers);
-  engine_ = make_cpu_engine(problem_, threads_);
+  engine_ = make_engine();
+}
+
+std::unique_ptr<Engine> Trainer::make_engine() const {
+  return map_ ? make_class_engine(problem_, map_, threads_) : make_cpu_engine(problem_, threads_);
 }
 
 void Trainer::make_shared() {
@@ -152,28 +89,19 @@ std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int 
 }
 
 Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
-    : data_(rows.data_), X_(rows.X_), method_(rows.method_), gram_(rows.gram_) {
+    : data_(rows.data_), X_(rows.X_), map_(rows.map_), method_(rows.method_), gram_(rows.gram_) {
   data_.weights = std::move(weights);
   problem_ = problem_on(data_, X_, rows.problem_.bias);
   problem_.loss = rows.problem_.loss;
   threads_ = threads_for(problem_, threads);
-  engine_ = make_cpu_engine(problem_, threads_);
-}
-
-void Trainer::set_problem(const TrainOptions& options) {
-  problem_.lambda = options.lambda ? *options.lambda : 1.0 / (options.C * problem_.N);
-  if (!(problem_.lambda > 0.0 && std::isfinite(1.0 / (problem_.lambda * problem_.N)))) {
-    fail(ErrorKind::option, "lambda is {} for examples that weigh {}, but lambda N must be a positive number",
-         problem_.lambda, problem_.N);
-  }
-  problem_.loss = resolve_loss(options.loss, problem_.m);
-  problem_.cost = options.loss.cost_matrix.empty() ? nullptr : options.loss.cost_matrix.data();
+  engine_ = make_engine();
 }
 
 void Trainer::make_scores() {
   if (method_.solver != SolverName::block || scores_) return;
   make_shared();
   scores_ = method_.gram ? make_gram_scores(problem_, gram_, threads_) : make_weights_scores(problem_, threads_);
+  if (map_) scores_ = make_class_scores(problem_, map_, std::move(scores_), threads_);
 }
 
 // Where the solver begins: in the middle of a run, at the last run's dual, at a dual that was given, or at 0.
@@ -204,12 +132,18 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
   const Stopwatch own;
   check(options);
   const double earlier_lambda = problem_.lambda;
-  set_problem(options);
+  set_loss(options, data_.margins, problem_);
   make_scores();
   run_ = {};
   solver_ = solver_for(options, hooks, earlier_lambda);
   Fit out;
-  out.run = run(*solver_, stop_rule(options), clock, hooks.observer, &run_, hooks.between);
+  Observer observer = hooks.observer;
+  if (observer && map_) {
+    observer = [&](const Progress& progress) {
+      return hooks.observer(Progress(progress, [&] { return class_weights(progress.weights()); }));
+    };
+  }
+  out.run = run(*solver_, stop_rule(options), clock, observer, &run_, hooks.between);
   out.W = solver_->weights();
   out.ranks = solver_->ranks();
   out.loss = problem_.loss;
@@ -218,6 +152,13 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
   out.row_visits = solver_->row_visits();
   out.seconds = own.seconds();
   return out;
+}
+
+std::vector<double> Trainer::class_weights(std::vector<double> W) const {
+  if (!map_) return W;
+  std::vector<double> lifted;
+  map_->lift(W, lifted, threads_);
+  return lifted;
 }
 
 State Trainer::state() {
@@ -237,7 +178,11 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   Model& model = out.model;
   model.d = problem_.d;
   model.bias = problem_.bias;
-  model.W = std::move(fit.W);
+  model.W = class_weights(fit.W);
+  if (data_.class_features.rows() > 0) {
+    model.class_features = data_.class_features;
+    model.V = std::move(fit.W);
+  }
   model.precision = data_.X.precision();
   model.classes = data_.classes;
   model.index_base = data_.index_base;
@@ -262,10 +207,10 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
 }
 
 double Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
-  set_problem(options);
-  if (static_cast<std::int64_t>(W.size()) != problem_.m * problem_.D()) {
-    fail(ErrorKind::data, "there are {} weights, but {} classes x {} features are needed", W.size(), problem_.m,
-         problem_.D());
+  set_loss(options, data_.margins, problem_);
+  if (static_cast<std::int64_t>(W.size()) != engine_->geometry().dimension) {
+    fail(ErrorKind::data, "there are {} weights, but {} {} x {} features are needed", W.size(),
+         map_ ? map_->p() : problem_.m, map_ ? "class features" : "classes", problem_.D());
   }
   return primal_value(problem_, squared_norm(W), engine_->loss_sum(W));
 }

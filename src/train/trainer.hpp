@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "engine/class_map.hpp"
 #include "solve/driver.hpp"
 #include "solve/method.hpp"
 #include "topwolf/train.hpp"
@@ -16,7 +17,7 @@ namespace topwolf {
 // What a run found, before it is a model.
 struct Fit {
   RunResult run;
-  std::vector<double> W;            // (m x D), certified
+  std::vector<double> W;            // certified: (m x D), or (p x D) with class features
   std::vector<std::int32_t> ranks;  // at W, how many classes come before each row's own; rows of weight 0 included
   Loss loss;
   double lambda = 0.0;
@@ -56,6 +57,9 @@ class Trainer {
   TrainResult result(const TrainOptions& options, Fit fit);
   const std::string& data_hash();
 
+  // The weights of a fit, class by class (m x D).
+  std::vector<double> class_weights(std::vector<double> W) const;
+
   // P(W) in double.
   double primal(const TrainOptions& options, const std::vector<double>& W);
 
@@ -65,12 +69,13 @@ class Trainer {
 
  private:
   Trainer(const Trainer& rows, std::vector<double> weights, int threads);
-  void set_problem(const TrainOptions& options);
+  std::unique_ptr<Engine> make_engine() const;
   void make_scores();
   std::unique_ptr<Solver> solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda);
 
   Dataset data_;
-  Features X_;  // dense where that is faster
+  Features X_;                           // dense where that is faster
+  std::shared_ptr<const ClassMap> map_;  // with class features other than the identity
   Problem problem_;
   int threads_;
   Method method_;

@@ -106,23 +106,24 @@ class EntryProducts : public ::testing::TestWithParam<Setting> {
 TEST_P(EntryProducts, AreThoseOfNaiveLoops) {
   const Vector W = weights(), expected = scores_under(W);
   const double norm2 = std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
-  scores_->set_entries(list_);
+  scores_->face()->set_entries(list_);
   Vector S;
-  EXPECT_NEAR(scores_->product(P_, &S), lambda * samples_.N() * norm2, tolerance() * lambda * samples_.N() * norm2);
+  EXPECT_NEAR(scores_->face()->product(P_, &S), lambda * samples_.N() * norm2,
+              tolerance() * lambda * samples_.N() * norm2);
   ASSERT_EQ(S.size(), expected.size());
   for (std::size_t e = 0; e < S.size(); ++e)
     EXPECT_NEAR(S[e], expected[e], tolerance() * (1.0 + std::abs(expected[e])));
 }
 
 TEST_P(EntryProducts, AddingOneIsAsGoodAsStartingAnew) {
-  scores_->set_entries(list_);
-  scores_->product(P_, nullptr);
-  scores_->add_product(0.25);
-  scores_->add_product(0.75);
+  scores_->face()->set_entries(list_);
+  scores_->face()->product(P_, nullptr);
+  scores_->face()->add_product(0.25);
+  scores_->face()->add_product(0.75);
   Vector added, anew;
-  scores_->entry_scores(added);
-  scores_->reset(weights());
-  scores_->entry_scores(anew);
+  scores_->face()->entry_scores(added);
+  scores_->reset(weights(), {});
+  scores_->face()->entry_scores(anew);
   const Vector expected = scores_under(weights());
   ASSERT_EQ(added.size(), expected.size());
   for (std::size_t e = 0; e < expected.size(); ++e) {
@@ -134,9 +135,9 @@ TEST_P(EntryProducts, AddingOneIsAsGoodAsStartingAnew) {
 TEST_P(EntryProducts, DoNotDependOnTheNumberOfThreads) {
   const auto many = make(3);
   Vector one, three;
-  scores_->set_entries(list_);
-  many->set_entries(list_);
-  EXPECT_EQ(scores_->product(P_, &one), many->product(P_, &three));
+  scores_->face()->set_entries(list_);
+  many->face()->set_entries(list_);
+  EXPECT_EQ(scores_->face()->product(P_, &one), many->face()->product(P_, &three));
   EXPECT_EQ(one, three);
 }
 

@@ -121,8 +121,8 @@ TEST(ModelFile, loads_the_same_model_or_none_when_a_byte_is_changed) {
 }
 
 TEST(ModelFile, of_a_newer_version_is_refused_with_advice) {
-  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 2; }),
-              HasSubstr("format version 2, but this topwolf reads versions 1 to 1; use a newer one"));
+  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 3; }),
+              HasSubstr("format version 3, but this topwolf reads versions 1 to 2; use a newer one"));
 }
 
 TEST(ModelFile, of_another_kind_is_refused) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.hpp"
-#include "engine/row_lengths.hpp"
+#include "data/row_lengths.hpp"
 #include "solve/block.hpp"
 #include "solve/driver.hpp"
 #include "solve/face_ascent.hpp"
@@ -176,7 +176,7 @@ TEST(FaceAscent, GainsWhatItSays) {
         for (int t = 0; t < 3; ++t) solver->step();
         DualRows A = solver->dual();
         const auto lengths2 = squared_lengths(problem.X, problem.bias, 1);
-        FaceAscent ascent(problem, *scores, lengths2, 1);
+        FaceAscent ascent(problem, *scores->face(), lengths2, 1);
         for (int t = 0; t < 3; ++t) {
           const double before = plain.dual(A), gain = ascent.ascend(A), after = plain.dual(A);
           EXPECT_GE(gain, 0.0);

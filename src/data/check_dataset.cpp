@@ -1,0 +1,141 @@
+#include "data/check_dataset.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "core/threads.hpp"
+#include "data/row_lengths.hpp"
+
+namespace topwolf {
+namespace {
+
+template <class T>
+void check_layout(const DenseView<T>&) {}
+
+template <class T>
+void check_layout(const CsrView<T>& X) {
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    std::int64_t before = -1;
+    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
+      if (X.column[p] <= before || X.column[p] >= X.cols) {
+        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, X.column[p],
+             before, X.cols - 1);
+      }
+      before = X.column[p];
+    }
+  }
+}
+
+void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y) {
+  if (!std::isfinite(value) || value < 0.0) {
+    fail(ErrorKind::data, "the margins must be finite and at least 0, but row {}, column {} is {}", i + 1, j + 1,
+         value);
+  }
+  if (j == y && value != 0.0) {
+    fail(ErrorKind::data, "a row's margin to its own class must be 0, but row {}, column {} is {}", i + 1, j + 1,
+         value);
+  }
+}
+
+// Calls body(i, j, value) for what is stored.
+template <class T, class Body>
+void for_stored(const DenseView<T>& view, const Body& body) {
+  for (std::int64_t i = 0; i < view.rows; ++i) {
+    for (std::int64_t j = 0; j < view.cols; ++j) body(i, j, static_cast<double>(view.data[i * view.stride + j]));
+  }
+}
+
+template <class T, class Body>
+void for_stored(const CsrView<T>& view, const Body& body) {
+  for (std::int64_t i = 0; i < view.rows; ++i) {
+    for (std::int64_t e = view.row_begin[i]; e < view.row_begin[i + 1]; ++e) {
+      body(i, view.column[e], static_cast<double>(view.value[e]));
+    }
+  }
+}
+
+}  // namespace
+
+void check_features(const FeatureView& view, int threads) {
+  std::visit([](const auto& X) { check_layout(X); }, view);
+  const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
+  const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
+  if (bad != lengths2.end()) {
+    fail(ErrorKind::data, "row {} holds a number that is not finite, or too large to be squared",
+         bad - lengths2.begin() + 1);
+  }
+}
+
+void check_labels(const std::vector<std::int32_t>& y, std::int64_t n, std::int64_t m) {
+  if (static_cast<std::int64_t>(y.size()) != n) {
+    fail(ErrorKind::data, "there are {} labels for {} rows", y.size(), n);
+  }
+  for (std::int32_t label : y) {
+    if (label < 0 || label >= m) fail(ErrorKind::data, "a class number is {}, outside 0 .. {}", label, m - 1);
+  }
+}
+
+void check_weights(const std::vector<double>& weights, std::int64_t n) {
+  if (weights.empty()) return;
+  if (static_cast<std::int64_t>(weights.size()) != n) {
+    fail(ErrorKind::data, "there are {} weights for {} rows", weights.size(), n);
+  }
+  for (double weight : weights) {
+    if (!std::isfinite(weight) || weight < 0.0) {
+      fail(ErrorKind::data, "an example weight is {}, but weights must be finite and at least 0", weight);
+    }
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (sum <= 0.0) fail(ErrorKind::data, "all example weights are 0");
+  if (!std::isfinite(sum)) fail(ErrorKind::data, "the example weights add up to more than a double holds");
+}
+
+void check_margins(const Margins& margins, const std::vector<std::int32_t>& y, std::int64_t m) {
+  if (!margins.given()) return;
+  const auto n = static_cast<std::int64_t>(y.size());
+  if (margins.values.rows() != n || margins.values.cols() != m) {
+    fail(ErrorKind::data, "the margins have {} rows and {} columns, but {} rows with {} classes need {} x {}",
+         margins.values.rows(), margins.values.cols(), n, m, n, m);
+  }
+  if (margins.values.precision() != Precision::float64) fail(ErrorKind::data, "the margins must be float64 numbers");
+  if (!std::isfinite(margins.other) || margins.other < 0.0) {
+    fail(ErrorKind::data, "the margin of what is not stored is {}, but it must be finite and at least 0",
+         margins.other);
+  }
+  std::visit(
+      [&](const auto& view) {
+        check_layout(view);
+        for_stored(view, [&](std::int64_t i, std::int64_t j, double value) {
+          check_margin(value, i, j, y[static_cast<std::size_t>(i)]);
+        });
+      },
+      margins.values.view());
+}
+
+void check_class_features(const Features& phi, std::int64_t m) {
+  if (phi.rows() == 0) return;
+  if (phi.rows() != m) fail(ErrorKind::data, "there are features of {} classes, but {} classes", phi.rows(), m);
+  if (phi.cols() == 0) fail(ErrorKind::data, "the classes have no features");
+  if (phi.precision() != Precision::float64) fail(ErrorKind::data, "class features must be float64 numbers");
+  std::visit([](const auto& view) { check_layout(view); }, phi.view());
+  const auto lengths2 = squared_lengths(phi.view(), 0.0, 1);
+  const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
+  if (bad != lengths2.end()) {
+    fail(ErrorKind::data, "class {} has a feature that is not finite, or too large to be squared",
+         bad - lengths2.begin() + 1);
+  }
+}
+
+void check_dataset(const Dataset& data, int threads) {
+  const std::int64_t n = data.X.rows(), m = data.classes.size();
+  if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
+  check_labels(data.y, n, m);
+  check_features(data.X.view(), threads);
+  check_weights(data.weights, n);
+  check_margins(data.margins, data.y, m);
+  check_class_features(data.class_features, m);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,91 @@
+// Features of classes, and margins of rows: matrices in any format that data comes in.
+#include <algorithm>
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "data/subset.hpp"
+#include "data/text.hpp"
+#include "topwolf/dataset.hpp"
+
+namespace topwolf {
+namespace {
+
+// In float64, labels as they come; no value may be beyond `cols`, where that is known.
+RawDataset load_matrix(const std::string& path, std::optional<std::int64_t> cols, bool keep_sparse) {
+  LoadOptions options;
+  options.path = path;
+  options.labels_optional = true;
+  options.precision = Precision::float64;
+  options.cols = cols;
+  options.keep_sparse = keep_sparse;
+  LoadReport report;
+  RawDataset raw = load_raw(options, &report);
+  if (report.dropped_values > 0) {
+    fail(ErrorKind::data, "{}: {} values are in columns beyond the {} that there are", raw.source,
+         report.dropped_values, *cols);
+  }
+  return raw;
+}
+
+// The row of each class; each class has one.
+std::vector<std::int64_t> rows_of_classes(const RawDataset& raw, const ClassList& classes) {
+  const std::vector<std::int32_t> number = map_labels(raw, classes);
+  std::vector<std::int64_t> row(classes.names.size(), -1);
+  for (std::size_t i = 0; i < number.size(); ++i) {
+    if (number[i] < 0) continue;
+    auto& place = row[static_cast<std::size_t>(number[i])];
+    if (place >= 0) {
+      fail(ErrorKind::data, "{}: the class {} has two rows, {} and {}", raw.source,
+           quote(classes.names[static_cast<std::size_t>(number[i])]), place + 1, i + 1);
+    }
+    place = static_cast<std::int64_t>(i);
+  }
+  const auto missing = std::find(row.begin(), row.end(), -1);
+  if (missing != row.end()) {
+    fail(ErrorKind::data, "{}: the class {} has no row", raw.source,
+         quote(classes.names[static_cast<std::size_t>(missing - row.begin())]));
+  }
+  return row;
+}
+
+bool unlabelled(const RawDataset& raw) {
+  return std::all_of(raw.label.begin(), raw.label.end(), [](std::int32_t label) { return label < 0; });
+}
+
+}  // namespace
+
+Features load_class_features(const std::string& path, const ClassList& classes) {
+  RawDataset raw = load_matrix(path, std::nullopt, false);
+  const auto rows = static_cast<std::int64_t>(raw.label.size());
+  if (unlabelled(raw)) {
+    if (rows != classes.size()) {
+      fail(ErrorKind::data, "{}: there are {} rows without labels, but {} classes", raw.source, rows, classes.size());
+    }
+    return Features(std::move(raw.X));
+  }
+  const std::vector<std::int64_t> order = rows_of_classes(raw, classes);
+  return rows_of(Features(std::move(raw.X)), order);
+}
+
+ClassTable load_class_table(const std::string& path, std::int64_t p) {
+  RawDataset raw = load_matrix(path, p, false);
+  const auto bare = std::find(raw.label.begin(), raw.label.end(), -1);
+  if (bare != raw.label.end()) {
+    fail(ErrorKind::data, "{}: row {} has no label, which would name its class", raw.source,
+         bare - raw.label.begin() + 1);
+  }
+  ClassTable table;
+  table.classes = collect_classes(raw);
+  const std::vector<std::int64_t> order = rows_of_classes(raw, table.classes);
+  table.features = rows_of(Features(std::move(raw.X)), order);
+  return table;
+}
+
+Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other) {
+  RawDataset raw = load_matrix(path, m, true);
+  const auto rows = static_cast<std::int64_t>(raw.label.size());
+  if (rows != n) fail(ErrorKind::data, "{}: there are margins of {} rows, but {} rows", raw.source, rows, n);
+  return {Features(std::move(raw.X)), other};
+}
+
+}  // namespace topwolf

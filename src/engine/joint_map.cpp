@@ -1,0 +1,163 @@
+#include "engine/joint_map.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "core/fail.hpp"
+#include "core/threads.hpp"
+
+namespace topwolf {
+namespace {
+
+// ||v||^2 for v = sum_j alpha_j psi(x_i, j), or its scores: v is put into `sum`, which is 0, and taken out again.
+template <class Use>
+void with_sum(const JointMap& psi, std::int64_t i, SparseRow alpha, std::vector<double>& sum, const Use& use) {
+  psi.accumulate(i, alpha, sum);
+  use();
+  for (Entry& entry : alpha) entry.value = -entry.value;
+  psi.accumulate(i, alpha, sum);
+}
+
+double longest2(const JointMap& psi, std::int64_t i, std::vector<double>& sum, std::vector<double>& s) {
+  double longest = 0.0;
+  for (std::int64_t j = 0; j < psi.classes(); ++j) {
+    with_sum(psi, i, {{static_cast<std::int32_t>(j), 1.0}}, sum, [&] {
+      psi.scores(i, sum, s);
+      const double length2 = s[static_cast<std::size_t>(j)];
+      if (!(length2 <= longest)) longest = length2;  // also what is not a number
+    });
+  }
+  return longest;
+}
+
+// Row by row, from w in double.
+class JointScores final : public BlockScores, public FaceScores {
+ public:
+  JointScores(const Problem& problem, const JointMap& psi, int threads)
+      : problem_(problem),
+        psi_(psi),
+        threads_(threads),
+        w_(static_cast<std::size_t>(psi.dimension()), 0.0),
+        sum_(w_),
+        product_(w_) {}
+
+  std::int64_t block_rows() const override { return 1; }
+
+  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    S.resize(static_cast<std::size_t>(problem_.m));
+    psi_.scores(rows[0], w_, S);
+    G.assign(1, 1.0);
+  }
+
+  bool curved() const override { return true; }
+  void spread(std::int64_t i, const SparseRow& change, std::vector<double>& scores) override {
+    scores.resize(static_cast<std::size_t>(problem_.m));
+    with_sum(psi_, i, change, sum_, [&] { psi_.scores(i, sum_, scores); });
+  }
+
+  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
+    add_row(rows[0], change[0], w_);
+  }
+
+  void reset(const std::vector<double>& W, const DualRows&) override {
+    w_ = W;
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+  }
+  void scale(double factor) override {
+    for (double& w : w_) w *= factor;
+  }
+
+  FaceScores* face() override { return this; }
+  void set_entries(const EntryList& entries) override { entries_ = &entries; }
+  void entry_scores(std::vector<double>& S) override { score_entries(w_, S); }
+  double product(const std::vector<double>& P, std::vector<double>* S) override {
+    std::fill(product_.begin(), product_.end(), 0.0);
+    for_rows([&](std::int64_t i, std::size_t begin, std::size_t end) {
+      row_.clear();
+      for (std::size_t e = begin; e < end; ++e) row_.push_back({entries_->column[e], P[e]});
+      add_row(i, row_, product_);
+    });
+    if (S) score_entries(product_, *S);
+    double norm2 = 0.0;
+    for (const double w : product_) norm2 += w * w;
+    return problem_.lambda * problem_.N * norm2;
+  }
+  void add_product(double gamma) override {
+    for (std::size_t p = 0; p < w_.size(); ++p) w_[p] += gamma * product_[p];
+  }
+
+  void exchange(State& state) override { state("scores", w_, {psi_.dimension()}); }
+
+ private:
+  // D2.
+  void add_row(std::int64_t i, const SparseRow& change, std::vector<double>& w) {
+    weighted_ = change;
+    for (Entry& entry : weighted_) entry.value *= problem_.factor(i);
+    psi_.accumulate(i, weighted_, w);
+  }
+
+  template <class Body>
+  void for_rows(const Body& body) const {
+    for (std::size_t i = 0; i + 1 < entries_->row_begin.size(); ++i) {
+      const auto begin = static_cast<std::size_t>(entries_->row_begin[i]),
+                 end = static_cast<std::size_t>(entries_->row_begin[i + 1]);
+      if (begin < end) body(static_cast<std::int64_t>(i), begin, end);
+    }
+  }
+
+  void score_entries(const std::vector<double>& w, std::vector<double>& S) {
+    S.resize(entries_->size());
+    constexpr std::int64_t piece = 16;
+    const auto rows = static_cast<std::int64_t>(entries_->row_begin.size()) - 1;
+    parallel_for((rows + piece - 1) / piece, threads_, [&](std::int64_t part) {
+      std::vector<double> s(static_cast<std::size_t>(problem_.m));
+      for (std::int64_t i = part * piece; i < std::min(rows, (part + 1) * piece); ++i) {
+        const std::int64_t begin = entries_->row_begin[static_cast<std::size_t>(i)],
+                           end = entries_->row_begin[static_cast<std::size_t>(i) + 1];
+        if (begin == end) continue;
+        psi_.scores(i, w, s);
+        for (auto e = static_cast<std::size_t>(begin); e < static_cast<std::size_t>(end); ++e) {
+          S[e] = s[static_cast<std::size_t>(entries_->column[e])];
+        }
+      }
+    });
+  }
+
+  const Problem& problem_;
+  const JointMap& psi_;
+  const int threads_;
+  std::vector<double> w_;
+  std::vector<double> sum_;  // 0 but while a row is looked at
+  std::vector<double> product_;
+  SparseRow row_, weighted_;
+  const EntryList* entries_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<double> squared_lengths(const JointMap& psi, int threads) {
+  const std::int64_t n = psi.examples();
+  std::vector<double> lengths2(static_cast<std::size_t>(n));
+  struct Space {
+    std::vector<double> sum, s;
+  };
+  std::vector<Space> space(static_cast<std::size_t>(threads));
+  parallel_for(n, threads, [&](std::int64_t i) {
+    if (const auto known = psi.squared_length(i)) {
+      lengths2[static_cast<std::size_t>(i)] = *known;
+      return;
+    }
+    Space& mine = space[static_cast<std::size_t>(omp_get_thread_num())];
+    mine.sum.resize(static_cast<std::size_t>(psi.dimension()), 0.0);
+    mine.s.resize(static_cast<std::size_t>(psi.classes()));
+    lengths2[static_cast<std::size_t>(i)] = longest2(psi, i, mine.sum, mine.s);
+  });
+  return lengths2;
+}
+
+std::unique_ptr<BlockScores> make_joint_scores(const Problem& problem, const JointMap& psi, int threads) {
+  return std::make_unique<JointScores>(problem, psi, threads);
+}
+
+}  // namespace topwolf

@@ -1,0 +1,50 @@
+#include "solve/curved_step.hpp"
+
+#include <algorithm>
+
+namespace topwolf {
+
+double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double q, double share,
+                        SparseRow& alpha, RowScratch& scratch) {
+  constexpr int most_steps = 20;
+  constexpr double enough = 0.1;  // of the share: what is left of it can wait for the next visit
+  const Loss& loss = problem.loss;
+  const RowMargins delta = problem.margins(i);
+  const std::int64_t m = problem.m, y = problem.label(i);
+  const double longest = problem.factor(i) * geometry_.lengths2[static_cast<std::size_t>(i)];
+  spread_.assign(static_cast<std::size_t>(m), 0.0);
+  double gained = 0.0;
+  for (int t = 0; t < most_steps; ++t) {
+    if (t > 0 && gap_share(loss, delta, s, m, y, alpha, next_, scratch) <= enough * share) break;
+    block_step(loss, delta, s, m, y, ratio_ * longest, alpha, next_, scratch);
+    mix(1.0, next_, -1.0, alpha, step_);
+    if (step_.empty()) break;
+    scores.spread(i, step_, step_spread_);
+    // D1 along the step: slope gamma - curvature gamma^2 / 2.
+    double slope = 0.0, curvature = 0.0;
+    for (const auto& [j, value] : step_) {
+      slope -= value * (margin(delta, j, y) + (s[j] - s[y]));
+      curvature += value * q * step_spread_[static_cast<std::size_t>(j)];
+    }
+    const double length2 = squared_norm(step_);
+    if (longest > 0.0) ratio_ = std::clamp(curvature / (longest * length2), 1e-3, geometry_.coupling);
+    slope -= 0.5 * loss.smoothing * (squared_norm(next_) - squared_norm(alpha) - length2);
+    curvature += loss.smoothing * length2;
+    if (!(slope > 0.0)) break;
+    const double gamma = curvature > slope ? slope / curvature : 1.0;
+    gained += gamma * (slope - 0.5 * gamma * curvature);
+    if (gamma == 1.0) {
+      alpha.assign(next_.begin(), next_.end());
+    } else {
+      mix(gamma, next_, 1.0 - gamma, alpha, mixed_);
+      alpha.assign(mixed_.begin(), mixed_.end());
+    }
+    for (std::size_t j = 0; j < spread_.size(); ++j) {
+      spread_[j] += gamma * step_spread_[j];
+      s[j] += gamma * q * step_spread_[j];
+    }
+  }
+  return gained;
+}
+
+}  // namespace topwolf
