@@ -17,6 +17,7 @@
 #include "problem_options.hpp"
 #include "report/progress.hpp"
 #include "signals.hpp"
+#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -90,6 +91,8 @@ void load(const Arguments& arguments, Audit& audit) {
     audit.warnings.add(fmt::format("{} of the model's {} classes have no rows in the data; they stay classes",
                                    audit.model.m() - audit.data.classes.size(), audit.model.m()));
   audit.options = options_over(arguments, audit_options(audit.model));
+  audit.data.margins = margins_of(arguments, audit.data.X.rows(), audit.data.classes.size());
+  if (audit.data.margins.given()) audit.options.loss.cost_matrix.clear();
   if (arguments.has("cost-matrix"))
     audit.options.loss.cost_matrix = load_cost_matrix(arguments.text("cost-matrix"), audit.model.m());
   audit.load_seconds = clock.seconds();

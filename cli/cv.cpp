@@ -9,6 +9,7 @@
 #include "report/selection_report.hpp"
 #include "selection.hpp"
 #include "signals.hpp"
+#include "structure.hpp"
 #include "terminal.hpp"
 #include "training.hpp"
 
@@ -42,7 +43,7 @@ void warn_of_small_classes(const Dataset& data, std::int64_t folds, Warnings& wa
 void load(const Arguments& arguments, Job& job) {
   Stopwatch clock;
   job.data = load_training(arguments);
-  const std::vector<double> cost = cost_matrix_of(arguments, job.data);
+  const std::vector<double> cost = apply_structure(arguments, job.data);
   for (LossSpec& loss : job.options.losses) {
     loss.cost_matrix = cost;
     resolve_loss(loss, job.data.classes.size());
@@ -160,8 +161,9 @@ int run_cv(const Arguments& arguments) {
   job.options.metric = metric_of(arguments);
   job.options.one_standard_error = arguments.choice("choose") == "one-se";
   job.folds = arguments.integer("folds", 2, 1000).value_or(job.folds);
-  if (job.options.metric == Metric::cost && !arguments.has("cost-matrix"))
-    fail(ErrorKind::option, "--metric cost needs the costs; give --cost-matrix");
+  const bool costs = arguments.has("cost-matrix") || arguments.has("taxonomy") || arguments.has("margins");
+  if (job.options.metric == Metric::cost && !costs)
+    fail(ErrorKind::option, "--metric cost needs the costs; give --cost-matrix, --taxonomy or --margins");
   const std::string path = output_argument(arguments, 1, "MODEL");
   check_inputs(arguments);
   check_outputs(arguments, {path});

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
+#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -20,7 +21,8 @@ const std::vector<std::int64_t> places{1, 3, 5, 10};
 
 int run_evaluate(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
-  const Model model = load_model(arguments.required_positional(1));
+  check_structure(arguments);
+  const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
   Warnings warnings;
   RawDataset raw = load_for_model(arguments, path, model, false, warnings);
   const std::vector<std::int32_t> y = map_labels(raw, model.classes);
@@ -30,6 +32,8 @@ int run_evaluate(const Arguments& arguments) {
   for (auto& k : ks) k = std::min(k, model.m());
   const Features X(std::move(raw.X));
   const std::vector<double> errors = top_k_errors(model, X, y, ks, threads_of(arguments));
+  const Margins margins = margins_of(arguments, X.rows(), model.m());
+  const double cost = mean_cost(model, X, y, threads_of(arguments), {}, margins);
 
   Json document;
   std::string table;
@@ -37,6 +41,8 @@ int run_evaluate(const Arguments& arguments) {
     document[fmt::format("top{}_error", places[i])] = errors[i];
     table += fmt::format("{:<14}{:>8.2f} %\n", fmt::format("top-{} error", places[i]), 100.0 * errors[i]);
   }
+  document["mean_cost"] = cost;
+  if (margins.given() || !model.loss.cost_matrix.empty()) table += fmt::format("{:<14}{:>10.4f}\n", "mean cost", cost);
   document["n"] = X.rows();
   document["m"] = model.m();
   document["warnings"] = warnings.sentences();

@@ -24,6 +24,7 @@ Json describe_model(const Model& model) {
   document["index_base"] = model.index_base;
   document["label_type"] = name_of(model.classes.type);
   document["classes"] = model.classes.names;
+  if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
   if (!model.certified) return document;
   add_loss(document, model.loss);
   document["cost_matrix"] = !model.loss.cost_matrix.empty();

@@ -98,6 +98,23 @@ constexpr std::array option_rows{
               "as given; the default is cut to m-1 places and scaled to sum 1."},
     OptionRow{"cost-matrix", 0, "FILE", "", "", "Loss", training | audit,
               "Margins, m x m with a zero diagonal, row = true class: numbers separated by blanks or commas, or .npy."},
+    OptionRow{
+        "margins", 0, "FILE", "", "", "Structure", training | verify | audit | evaluate | predict,
+        "What every row costs as every class, n x m, in any data format with a column per class in their order; at "
+        "least 0, and 0 for the row's own class."},
+    OptionRow{"margin-default", 0, "D", "", "1", "Structure", training | verify | audit | evaluate | predict,
+              "What a sparse --margins file does not store."},
+    OptionRow{"class-features", 0, "FILE", "", "", "Structure", training,
+              "Features of the classes, in any data format: a row per class, with its name as the label, or without "
+              "labels in the order of the classes. The score of a class is then that of its features and the row's."},
+    OptionRow{"class-features", 0, "FILE", "", "the model's", "Structure", predict | evaluate,
+              "Other classes for a model that was trained with class features: a row per class, with its name as the "
+              "label. They need not have been seen in training."},
+    OptionRow{"taxonomy", 0, "FILE", "", "", "Structure", training,
+              "A tree over the classes, a child and its parent a line: classes share the weights of their ancestors "
+              "below the root, and an error costs half the number of edges between the two classes."},
+    OptionRow{"taxonomy-costs-only", 0, "", "", "", "Structure", training,
+              "Take the costs from --taxonomy, and leave the weights of the classes apart."},
     OptionRow{"smoothing", 0, "S", "", "0", "Loss", training | audit,
               "The Moreau parameter, at least 0; 0 is the loss itself."},
     OptionRow{"C", 'c', "C", "", "1", "Problem", train, "Weight of the loss: lambda = 1 / (C N) for N rows; above 0."},
@@ -155,7 +172,8 @@ constexpr std::array option_rows{
               "Hold out this share of every class, between 0 and 1, instead of --validation."},
     OptionRow{"folds", 0, "N", "", "5", "Selection", cv, "How many folds, at least 2."},
     OptionRow{"metric", 0, "top1|top3|top5|top10|cost", "top1|top3|top5|top10|cost", "top1", "Selection", cv,
-              "What is to be low on the held-out rows: the top-k error, or the mean cost by --cost-matrix."},
+              "What is to be low on the held-out rows: the top-k error, or the mean cost by --cost-matrix, --taxonomy "
+              "or --margins."},
     OptionRow{"choose", 0, "best|one-se", "best|one-se", "best", "Selection", cv,
               "The lowest mean, or the smallest C whose mean is within one standard error of it."},
     OptionRow{"validation-labels", 0, "FILE", "", "", "Data", train | sweep,
@@ -192,6 +210,7 @@ constexpr std::array option_rows{
               "Print exactly one JSON document on standard output."},
     OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo,
               "No progress on standard error; warnings are still shown."},
+    OptionRow{"quiet", 'q', "", "", "", "Output", predict, "Where the rows have labels: no errors on standard error."},
     OptionRow{"help", 'h', "", "", "", "Output", reading | demo, "Print this help."},
 };
 

@@ -16,6 +16,7 @@
 #include "report/selection_report.hpp"
 #include "selection.hpp"
 #include "signals.hpp"
+#include "structure.hpp"
 #include "training.hpp"
 
 namespace topwolf::cli {
@@ -93,7 +94,7 @@ struct Job {
 void load(const Arguments& arguments, Job& job) {
   Stopwatch clock;
   job.data = load_training(arguments);
-  job.options.train.loss.cost_matrix = cost_matrix_of(arguments, job.data);
+  job.options.train.loss.cost_matrix = apply_structure(arguments, job.data);
   resolve_loss(job.options.train.loss, job.data.classes.size());
   if (arguments.has("validation")) {
     HeldOut rows(arguments, job.data, job.warnings);

@@ -15,6 +15,7 @@
 #include "report/html.hpp"
 #include "report/progress.hpp"
 #include "signals.hpp"
+#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -45,7 +46,7 @@ struct Run {
 Dataset load(const Arguments& arguments, Run& run) {
   Stopwatch clock;
   Dataset data = load_training(arguments);
-  run.options.loss.cost_matrix = cost_matrix_of(arguments, data);
+  run.options.loss.cost_matrix = apply_structure(arguments, data);
   resolve_loss(run.options.loss, data.classes.size());
   if (arguments.has("validation")) run.held_out.emplace(arguments, data, run.warnings);
   run.load_seconds = clock.seconds();

@@ -7,9 +7,9 @@
 
 #include "core/fail.hpp"
 #include "core/names.hpp"
-#include "data/cost_matrix.hpp"
 #include "data_options.hpp"
 #include "problem_options.hpp"
+#include "structure.hpp"
 
 namespace topwolf::cli {
 namespace {
@@ -48,6 +48,7 @@ TrainOptions training_options(const Arguments& arguments) {
       fail(ErrorKind::option, "--{} is empty; give a file's name", key);
   if (arguments.has("checkpoint-every") && !arguments.has("checkpoint") && !arguments.has("resume"))
     fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
+  check_structure(arguments);
   check(options);
   return options;
 }
@@ -81,14 +82,16 @@ void check_inputs(const Arguments& arguments) {
   if (arguments.has("validation-labels") && !arguments.has("validation"))
     fail(ErrorKind::option, "--validation-labels are the labels of --validation, which is not given");
   std::int64_t readers = arguments.required_positional(0) == "-" ? 1 : 0;
-  for (const char* key : {"labels", "validation", "validation-labels", "weights", "class-weight"})
+  for (const char* key : {"labels", "validation", "validation-labels", "weights", "class-weight", "margins",
+                          "class-features", "taxonomy"})
     readers += arguments.text(key) == "-" ? 1 : 0;
   if (readers > 1) fail(ErrorKind::option, "standard input can be read only once, but {} inputs are -", readers);
 }
 
 void check_outputs(const Arguments& arguments, const std::vector<std::string>& others) {
   std::vector<std::string> inputs{arguments.required_positional(0)};
-  for (const char* key : {"labels", "cost-matrix", "validation", "validation-labels", "weights", "class-weight"})
+  for (const char* key : {"labels", "cost-matrix", "validation", "validation-labels", "weights", "class-weight",
+                          "margins", "class-features", "taxonomy"})
     inputs.push_back(arguments.text(key));
   std::vector<std::string> outputs = others;
   for (const char* key : {"dual", "trace", "report"}) outputs.push_back(arguments.text(key));
@@ -120,11 +123,6 @@ Dataset load_training(const Arguments& arguments) {
   data.normalization = normalization;
   apply_weights(arguments, data);
   return data;
-}
-
-std::vector<double> cost_matrix_of(const Arguments& arguments, const Dataset& data) {
-  if (!arguments.has("cost-matrix")) return {};
-  return load_cost_matrix(arguments.text("cost-matrix"), data.classes.size());
 }
 
 void add_data(Json& document, const Dataset& data) {

@@ -28,9 +28,6 @@ std::string output_argument(const Arguments& arguments, std::size_t place, const
 // Prepared and weighted as the options say.
 Dataset load_training(const Arguments& arguments);
 
-// (m x m), or empty.
-std::vector<double> cost_matrix_of(const Arguments& arguments, const Dataset& data);
-
 // n, d, m and what was done to the rows.
 void add_data(Json& document, const Dataset& data);
 

@@ -7,6 +7,7 @@
 #include "core/fail.hpp"
 #include "data_options.hpp"
 #include "model/dual_file.hpp"
+#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -54,6 +55,7 @@ int run_verify(const Arguments& arguments) {
   Warnings warnings;
   Dataset data = make_dataset(load_for_model(arguments, arguments.required_positional(0), model, false, warnings));
   apply_weights(arguments, data);
+  data.margins = margins_of(arguments, data.X.rows(), model.m());
   const SparseRows dual = load_dual(arguments.text("dual"), data.X.rows(), model.m());
   const Verification found = verify(data, model, dual);
   print(arguments.has("json") ? dump(to_json(found, model.certificate)) : to_text(found, model.certificate));

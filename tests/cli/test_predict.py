@@ -68,7 +68,7 @@ def test_k_beyond_the_classes_is_refused(topwolf, test_svm, model):
 def test_a_sparse_index_beyond_d_is_ignored_with_one_warning(topwolf, tmp_path, test_svm, model):
     text = test_svm.read_text()
     (tmp_path / "wide.svm").write_text(text.replace("\n", " 7:5 900:1\n"))
-    done = topwolf("predict", "wide.svm", model)
+    done = topwolf("predict", "-q", "wide.svm", model)
     assert done.stdout == topwolf("predict", test_svm, model).stdout
     assert done.stderr.count("\n") == 1 and "warning" in done.stderr and "6 features" in done.stderr
 
@@ -76,7 +76,7 @@ def test_a_sparse_index_beyond_d_is_ignored_with_one_warning(topwolf, tmp_path, 
 def test_a_sparse_file_with_fewer_features_is_read_as_zeros_there(topwolf, tmp_path, model):
     (tmp_path / "narrow.svm").write_text("1 2:1.5\n")
     (tmp_path / "full.svm").write_text("1 2:1.5 6:0\n")
-    narrow = topwolf("predict", "--scores", "-k", "4", "narrow.svm", model)
+    narrow = topwolf("predict", "-q", "--scores", "-k", "4", "narrow.svm", model)
     assert narrow.stdout == topwolf("predict", "--scores", "-k", "4", "full.svm", model).stdout
     assert narrow.stderr == ""
 
