@@ -24,7 +24,6 @@ nb::object numbers_or_none(std::vector<double> values, std::initializer_list<std
   return values.empty() ? nb::none() : to_array(std::move(values), shape);
 }
 
-// Features prepared as the model asks for: as they are, or a normalised copy.
 template <class T>
 FeatureStore copy_of(const DenseView<T>& X) {
   DenseStore<T> store{std::vector<T>(static_cast<std::size_t>(X.rows * X.cols)), X.rows, X.cols};
@@ -44,6 +43,20 @@ FeatureStore copy_of(const CsrView<T>& X) {
                      X.cols};
 }
 
+// A copy: an array, or what SciPy makes a CSR matrix of; None where there are no rows.
+nb::object arrays_of(const Features& phi) {
+  if (phi.rows() == 0) return nb::none();
+  const auto m = static_cast<std::size_t>(phi.rows()), p = static_cast<std::size_t>(phi.cols());
+  if (const auto* dense = std::get_if<DenseView<double>>(&phi.view())) {
+    return to_array(std::get<DenseStore<double>>(copy_of(*dense)).values, {m, p});
+  }
+  auto store = std::get<CsrStore<double>>(copy_of(std::get<CsrView<double>>(phi.view())));
+  const std::size_t stored = store.values.size();
+  return nb::make_tuple(to_array(std::move(store.values), {stored}), to_array(std::move(store.column), {stored}),
+                        to_array(std::move(store.row_begin), {m + 1}), nb::make_tuple(m, p));
+}
+
+// Features prepared as the model asks for: as they are, or a normalised copy.
 Features prepared(const Model& model, const Features& X) {
   if (model.normalization.kind == NormalizeKind::none) return X;
   FeatureStore store = std::visit([](const auto& view) { return copy_of(view); }, X.view());
@@ -81,12 +94,24 @@ std::vector<double> top_k_errors_of(const nb::dict& fields, const PyFeatures& fe
   return top_k_errors(model, prepared(model, features.X), labels, ks, threads);
 }
 
+// (phi, cost matrix) of a tree over the classes, in the order of their names.
+nb::tuple taxonomy_of(const std::string& path, const std::string& label_type, const std::vector<std::string>& names) {
+  const std::optional<LabelType> type = parse_name<LabelType>(label_type);
+  if (!type) throw nb::value_error(("label_type is unknown: " + label_type).c_str());
+  Taxonomy tree = load_taxonomy(path, {*type, names});
+  return nb::make_tuple(arrays_of(tree.class_features),
+                        to_array(std::move(tree.cost_matrix), {names.size(), names.size()}));
+}
+
 }  // namespace
 
 nb::dict to_dict(Model model) {
   const auto m = static_cast<std::size_t>(model.m()), D = static_cast<std::size_t>(model.D());
   nb::dict out;
   out["weights"] = to_array(std::move(model.W), {m, D});
+  out["class_features"] = arrays_of(model.class_features);
+  const std::size_t p = D > 0 ? model.V.size() / D : 0;
+  out["class_weights"] = numbers_or_none(std::move(model.V), {p, D});
   out["d"] = model.d;
   out["bias"] = model.bias;
   out["precision"] = name_of(model.precision).data();
@@ -121,6 +146,10 @@ nb::dict to_dict(Model model) {
 Model to_model(const nb::dict& fields) {
   Model model;
   model.W = to_vector(nb::cast<DoubleArray>(fields["weights"]));
+  if (!fields["class_features"].is_none()) {
+    model.class_features = nb::cast<const PyFeatures&>(fields["class_features"]).X;
+    model.V = numbers_from(fields, "class_weights");
+  }
   model.d = nb::cast<std::int64_t>(fields["d"]);
   model.bias = nb::cast<double>(fields["bias"]);
   model.precision = enum_from<Precision>(fields, "precision");
@@ -162,6 +191,7 @@ void bind_model(nb::module_& module) {
              "Class numbers and scores (n x k), best first.");
   module.def("top_k_errors", &top_k_errors_of, nb::arg("model"), nb::arg("X"), nb::arg("y"), nb::arg("ks"),
              nb::arg("threads"), "The share of rows whose class is not among the k best, for each k.");
+  module.def("load_taxonomy", &taxonomy_of, nb::arg("path"), nb::arg("label_type"), nb::arg("names"));
   module.def(
       "save_model", [](const nb::dict& model, const std::string& path) { save_model(to_model(model), path); },
       nb::arg("model"), nb::arg("path"));

@@ -63,12 +63,23 @@ TrainOptions options_from(const nb::dict& given) {
   return options;
 }
 
-Dataset dataset_from(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::object& weights) {
+Margins margins_from(const nb::dict& options) {
+  if (options["margins"].is_none()) return {};
+  return {nb::cast<const PyFeatures&>(options["margins"]).X, nb::cast<double>(options["margin_default"])};
+}
+
+// Weights, margins and class features are the caller's to keep alive, as the rows are.
+Dataset dataset_from(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::object& weights,
+                     const nb::dict& options) {
   Dataset data;
   data.X = features.X;
   data.y = to_vector(y);
   for (std::int64_t j = 0; j < m; ++j) data.classes.names.push_back(std::to_string(j));
   if (!weights.is_none()) data.weights = to_vector(nb::cast<DoubleArray>(weights));
+  data.margins = margins_from(options);
+  if (!options["class_features"].is_none()) {
+    data.class_features = nb::cast<const PyFeatures&>(options["class_features"]).X;
+  }
   return data;
 }
 
@@ -159,7 +170,7 @@ nb::dict result_dict(TrainResult result, const std::vector<IterationRecord>& rec
 nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
                      const nb::object& weights, const nb::object& observer) {
   const TrainOptions asked = options_from(options);
-  const Dataset data = dataset_from(features, y, m, weights);
+  const Dataset data = dataset_from(features, y, m, weights, options);
   Watch watch(observer);
   TrainResult result;
   {
@@ -167,6 +178,36 @@ nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64
     result = train(data, asked, std::ref(watch));
   }
   nb::dict out = result_dict(std::move(result), watch.records());
+  out["error"] = watch.error();
+  return out;
+}
+
+// psi as numbers: a row for every example and class.
+nb::dict train_tensor(const PyFeatures& psi, const LabelArray& y, std::int64_t m, const nb::dict& options,
+                      const nb::object& weights, const nb::object& observer) {
+  const TrainOptions asked = options_from(options);
+  JointLabels labels;
+  labels.y = to_vector(y);
+  if (!weights.is_none()) labels.weights = to_vector(nb::cast<DoubleArray>(weights));
+  labels.margins = margins_from(options);
+  Watch watch(observer);
+  JointResult result;
+  {
+    nb::gil_scoped_release release;
+    result = train_joint(JointTensor(psi.X, m), labels, asked, std::ref(watch));
+  }
+  nb::dict out;
+  const std::size_t P = result.w.size();
+  out["weights"] = to_array(std::move(result.w), {P});
+  out["K"] = result.loss.K();
+  out["primal"] = result.certificate.primal;
+  out["dual_value"] = result.certificate.dual;
+  out["status"] = name_of(result.status).data();
+  out["iterations"] = result.iterations;
+  out["choice"] = result.choice;
+  out["seconds"] = result.seconds;
+  out["trace"] = trace_of(watch.records());
+  out["dual"] = to_tuple(std::move(result.dual));
   out["error"] = watch.error();
   return out;
 }
@@ -251,7 +292,7 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
       return nb::cast<double>(judge(fold, to_array(std::vector<double>(W), {W.size()})));
     };
   }
-  const Dataset data = dataset_from(features, y, m, weights);
+  const Dataset data = dataset_from(features, y, m, weights, options);
   nb::object error = nb::none();
   CvResult result;
   {
@@ -273,7 +314,7 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
 double objective_of(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
                     const nb::object& weights, const DoubleArray& W) {
   const TrainOptions asked = options_from(options);
-  const Dataset data = dataset_from(features, y, m, weights);
+  const Dataset data = dataset_from(features, y, m, weights, options);
   const std::vector<double> at = to_vector(W);
   nb::gil_scoped_release release;
   return objective(data, asked, at);
@@ -299,6 +340,8 @@ void bind_train(nb::module_& module) {
       .def("observe", [](ProgressTable& self, const IterationRecord& record) { self.observe(record); })
       .def("finish", &ProgressTable::finish);
   module.def("train", &train_model, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
+             nb::arg("weights").none(), nb::arg("observer").none());
+  module.def("train_tensor", &train_tensor, nb::arg("psi"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("observer").none());
   module.def("cross_validate", &cross_validated, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("Cs"), nb::arg("folds"), nb::arg("metric"), nb::arg("judge").none(),

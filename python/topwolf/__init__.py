@@ -2,8 +2,19 @@
 
 from ._core import IterationRecord, __version__
 from ._estimator import TopwolfClassifier, load
+from ._joint import TopwolfJointClassifier
 from ._search import TopwolfClassifierCV
+from ._structure import taxonomy
 
 from . import plot  # isort: skip
 
-__all__ = ["IterationRecord", "TopwolfClassifier", "TopwolfClassifierCV", "__version__", "load", "plot"]
+__all__ = [
+    "IterationRecord",
+    "TopwolfClassifier",
+    "TopwolfClassifierCV",
+    "TopwolfJointClassifier",
+    "__version__",
+    "load",
+    "plot",
+    "taxonomy",
+]

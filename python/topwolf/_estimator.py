@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import numbers
 import os
@@ -24,6 +25,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 from . import _core
 from ._features import to_features
 from ._labels import from_names, to_names
+from ._structure import check_class_features, check_margins, costs_of, features_or_none, from_arrays
 from ._weights import BARE_MODEL, antisymmetric, from_attributes, to_attributes
 
 _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
@@ -59,6 +61,11 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     cost_matrix : array-like of shape (n_classes, n_classes), default=None
         What it costs to take a row of class i for class j: the margin asked for. At least 0, and 0 on the diagonal; in
         the order of `classes_`. None: 1 off the diagonal.
+
+    class_features : {array-like, sparse matrix} of shape (n_classes, n_class_features), default=None
+        Features of the classes, in the order of `classes_`: the score of a class is then ``x @ V.T @ phi`` with one V
+        for all classes, so that classes share what their features share, and `with_classes` can score classes that
+        were not seen in fitting. None: every class has weights of its own.
 
     smoothing : float, default=0.0
         Above 0 the loss is replaced by its Moreau envelope with this parameter.
@@ -106,6 +113,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     coef_ : ndarray of shape (n_classes, n_features), (1, n_features) for two classes
         float32 where X is.
     intercept_ : ndarray of shape (n_classes,), (1,) for two classes
+    class_coef_ : ndarray of shape (n_class_features, n_features) or (n_class_features, n_features + 1)
+        With `class_features`: V, its last column that of the constant feature where there is one. Then `coef_` is
+        ``class_features @ V``.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Passes made.
@@ -142,6 +152,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         "k": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "rho": ["array-like", None],
         "cost_matrix": ["array-like", None],
+        "class_features": ["array-like", "sparse matrix", None],
         "smoothing": [Interval(numbers.Real, 0, None, closed="left")],
         "C": [Interval(numbers.Real, 0, None, closed="neither")],
         "tol": [Interval(numbers.Real, 0, None, closed="neither")],
@@ -164,6 +175,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         k: int | None = None,
         rho: ArrayLike | None = None,
         cost_matrix: ArrayLike | None = None,
+        class_features: MatrixLike | None = None,
         smoothing: float = 0.0,
         C: float = 1.0,
         tol: float = 1e-3,
@@ -182,6 +194,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         self.k = k
         self.rho = rho
         self.cost_matrix = cost_matrix
+        self.class_features = class_features
         self.smoothing = smoothing
         self.C = C
         self.tol = tol
@@ -212,6 +225,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
         callback: Callable[[_core.IterationRecord], bool | None] | None = None,
+        margins: MatrixLike | None = None,
+        margin_default: float = 1.0,
     ) -> TopwolfClassifier:
         """Fit to rows X with labels y.
 
@@ -229,13 +244,25 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         callback : callable, default=None
             Called as ``callback(record)`` after every pass with an :class:`IterationRecord`; fitting ends, with status
             "interrupted", when it returns True.
+        margins : {array-like, sparse matrix} of shape (n_samples, n_classes), default=None
+            What it costs to take a row for each of `classes_`, row by row, instead of `cost_matrix`: at least 0, and 0
+            for its own class.
+        margin_default : float, default=1.0
+            What a sparse `margins` does not store.
 
         Returns
         -------
         self
         """
         X, y, weights = self._rows(X, y, sample_weight)
-        options = {**self._options(), "keep_dual": self.warm_start, "start": self._start(y)}
+        margins = check_margins(margins, len(y), len(self.classes_))
+        options = {
+            **self._options(),
+            "keep_dual": self.warm_start,
+            "start": self._start(y),
+            "margins": features_or_none(margins),
+            "margin_default": float(margin_default),
+        }
         features = to_features(X)
         evaluations = self._evaluations(eval_set)
         observer, table = self._observer(callback, evaluations)
@@ -300,6 +327,63 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(labels)}, {len(y)}]")
         return float(np.average(~np.any(labels == y[:, None], axis=1), weights=sample_weight))
 
+    def mean_cost(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        margins: MatrixLike | None = None,
+        margin_default: float = 1.0,
+    ) -> float:
+        """The mean cost of `predict`: by `margins` where they are given, else by `cost_matrix`, else 1 for every error."""
+        chosen = self._class_numbers(self.predict(X))
+        costs = costs_of(chosen, self._class_numbers(np.asarray(y).ravel()), len(self.classes_), self.cost_matrix, margins, margin_default)
+        return float(np.average(costs, weights=sample_weight))
+
+    def with_classes(self, classes: ArrayLike, class_features: MatrixLike) -> TopwolfClassifier:
+        """This classifier for other classes, which need not have been seen in fitting; it must have `class_features`.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,)
+            Labels, each once.
+        class_features : {array-like, sparse matrix} of shape (n_classes, n_class_features)
+            A row for each of `classes`.
+
+        Returns
+        -------
+        clf : TopwolfClassifier
+            Without a certificate, which is about the classes of the fit.
+        """
+        check_is_fitted(self)
+        if self._record["class_features"] is None:
+            raise ValueError("Only a classifier that was fitted with class_features can score other classes.")
+        labels, order = np.unique(np.asarray(classes), return_index=True)
+        phi = check_class_features(class_features, len(np.asarray(classes)))[order]
+        if len(labels) != len(np.asarray(classes)) or len(labels) < 2:
+            raise ValueError("classes must hold at least two labels, each once.")
+        if phi.shape[1] != len(self.class_coef_):
+            raise ValueError(f"class_features has {phi.shape[1]} columns, but {len(self.class_coef_)} were fitted.")
+        other = copy.copy(self)
+        for name in ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_"):
+            vars(other).pop(name, None)
+        other.classes_, other.class_features, other.cost_matrix = labels, phi, None
+        other.k_ = min(self.k_, len(labels) - 1)
+        record = {
+            **self._record,
+            "weights": np.asarray(phi @ self.class_coef_.astype(np.float64)),
+            "class_names": [str(j) for j in range(len(labels))],
+            "class_features": phi,
+            "class_weights": self.class_coef_.astype(np.float64),
+            "certified": False,
+            "cost_matrix": None,
+            "k": None,
+            "rho": None,
+            "loss": "max-hinge",
+        }
+        other._take(record, self.coef_.dtype)
+        return other
+
     def save(self, path: Path) -> None:
         """Write a model file that the command line and `load` read."""
         _core.save_model(self._named_model(), os.fspath(path))
@@ -318,6 +402,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             k=model["k"],
             rho=model["rho"],
             cost_matrix=model["cost_matrix"],
+            class_features=from_arrays(model["class_features"]),
             smoothing=model["smoothing"],
             C=1.0 / (model["lambda"] * model["weight_sum"]) if model["lambda"] > 0 else 1.0,
             fit_intercept=bias != 0.0,
@@ -326,7 +411,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         clf.classes_ = from_names(model["label_type"], model["class_names"])
         clf.n_features_in_ = model["d"]
         clf.k_ = model["k"] or (1 if model["rho"] is None else len(model["rho"]))
-        if len(clf.classes_) == 2 and not np.array_equal(model["weights"][0], -model["weights"][1]):
+        model["class_features"] = clf.class_features
+        plain = clf.class_features is None
+        if plain and len(clf.classes_) == 2 and not np.array_equal(model["weights"][0], -model["weights"][1]):
             # One vector tells less than the file, and the certificate is not about it.
             model["weights"] = antisymmetric(model["weights"], model["precision"])
             model["certified"] = False
@@ -366,7 +453,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     def _take_result(self, result, features, dtype, y, options, weights):
         """The attributes from what training returned."""
         model = result["model"]
-        if len(self.classes_) == 2:
+        model["class_features"] = check_class_features(self.class_features, len(self.classes_))
+        if len(self.classes_) == 2 and model["class_features"] is None:
             model["weights"] = antisymmetric(model["weights"], dtype)
             model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
         self._take(model, dtype)
@@ -406,6 +494,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             "k": None if self.k is None else int(self.k),
             "rho": rho,
             "cost_matrix": cost,
+            "class_features": features_or_none(check_class_features(self.class_features, len(self.classes_))),
+            "margins": None,
+            "margin_default": 1.0,
             "smoothing": float(self.smoothing),
             "C": float(self.C),
             "tolerance": float(self.tol),
@@ -480,7 +571,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
 
     def _take(self, model, dtype):
         """The attributes from a model; what they do not say is kept for the model file."""
-        weights = model.pop("weights")
+        weights, class_weights = model.pop("weights"), model.pop("class_weights")
+        if model["class_features"] is not None:
+            self.class_coef_ = class_weights.astype(dtype)
         self.coef_, self.intercept_, self._constant = to_attributes(weights, model["d"], model["bias"], dtype)
         self.n_iter_ = model["iterations"]
         self._record = model
@@ -494,7 +587,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     def _model(self):
         """The fields of a model, from the attributes as they are now; its classes are numbers."""
         weights = from_attributes(self.coef_, self.intercept_, self._constant, self._record["bias"])
-        return {**self._record, "weights": weights}
+        return {**self._record, "weights": weights, "class_features": None, "class_weights": None}
 
     def _digest_now(self):
         return hashlib.blake2b(self.coef_.tobytes() + self.intercept_.tobytes()).hexdigest()
@@ -506,6 +599,9 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         model = {**self._model(), "label_type": label_type, "class_names": names, "command": repr(self)}
         if self._digest_now() != self._digest:  # somebody else's weights have no certificate
             model.update(certified=False, precision="float64")
+        elif self._record["class_features"] is not None:
+            model["class_features"] = to_features(self._record["class_features"])
+            model["class_weights"] = self.class_coef_.astype(np.float64)
         return model
 
     def _features(self, X):

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array
 from . import _core
 from ._estimator import MatrixLike, TopwolfClassifier
 from ._features import to_features
+from ._structure import check_margins, features_or_none
 from ._weights import BARE_MODEL, antisymmetric
 
 _METRICS = ("top1", "top3", "top5", "top10")
@@ -41,7 +42,7 @@ class TopwolfClassifierCV(TopwolfClassifier):
         not see weights.
     refit : bool, default=True
         Fit to all rows with the best C. Without it there is nothing to predict with.
-    loss, k, rho, cost_matrix, smoothing, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
+    loss, k, rho, cost_matrix, class_features, smoothing, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
 class_weight, n_jobs, random_state, verbose
         As for :class:`TopwolfClassifier`; `time_limit` is the whole search's.
 
@@ -90,6 +91,7 @@ class_weight, n_jobs, random_state, verbose
         k: int | None = None,
         rho: ArrayLike | None = None,
         cost_matrix: ArrayLike | None = None,
+        class_features: MatrixLike | None = None,
         smoothing: float = 0.0,
         tol: float = 1e-3,
         solver: str = "auto",
@@ -110,6 +112,7 @@ class_weight, n_jobs, random_state, verbose
         self.k = k
         self.rho = rho
         self.cost_matrix = cost_matrix
+        self.class_features = class_features
         self.smoothing = smoothing
         self.tol = tol
         self.solver = solver
@@ -127,12 +130,19 @@ class_weight, n_jobs, random_state, verbose
     warm_start = False
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TopwolfClassifierCV:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        margins: MatrixLike | None = None,
+        margin_default: float = 1.0,
+    ) -> TopwolfClassifierCV:
         """Choose C on folds of X and y, and fit to all rows with it.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, margins, margin_default
             As for :meth:`TopwolfClassifier.fit`. A row of weight 0 counts neither in training nor in a score.
 
         Returns
@@ -143,7 +153,13 @@ class_weight, n_jobs, random_state, verbose
         grid = self._grid()
         folds = [tuple(np.asarray(part, np.int64) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
         self._check_folds(folds)
-        options = {**self._options(), "keep_dual": False, "start": None}
+        options = {
+            **self._options(),
+            "keep_dual": False,
+            "start": None,
+            "margins": features_or_none(check_margins(margins, len(y), len(self.classes_))),
+            "margin_default": float(margin_default),
+        }
         features = to_features(X)
         judge = None if self.scoring in (None, "accuracy", *_METRICS) else self._judge(X, y, folds)
         metric = self.scoring if self.scoring in _METRICS else "top1"

@@ -12,7 +12,7 @@ def antisymmetric(weights, dtype):
 def to_attributes(weights, d, bias, dtype):
     """coef_, intercept_ and the weights of the constant feature, from weights (m x D)."""
     if len(weights) == 2:
-        weights = 2 * weights[1:]
+        weights = weights[1:] - weights[:1]
     constant = weights[:, d] if bias else np.zeros(len(weights))
     return weights[:, :d].astype(dtype), (constant * bias).astype(dtype), constant
 
@@ -45,6 +45,8 @@ BARE_MODEL = {
     "rho": None,
     "smoothing": 0.0,
     "cost_matrix": None,
+    "class_features": None,
+    "class_weights": None,
     "lambda": 1.0,
     "weight_sum": 1.0,
     "solver": "",
