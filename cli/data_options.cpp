@@ -16,13 +16,18 @@ int threads_of(const Arguments& arguments) {
   return static_cast<int>(arguments.integer("threads", 0, 4096).value_or(0));
 }
 
+std::optional<int> index_base_of(const Arguments& arguments) {
+  const std::string base = arguments.choice("index-base");
+  if (base == "auto") return std::nullopt;
+  return base == "0" ? 0 : 1;
+}
+
 LoadOptions load_options(const Arguments& arguments, const std::string& path) {
   LoadOptions options;
   options.path = path;
   options.labels_path = arguments.text("labels");
   options.label_column = arguments.text("label-column");
-  const std::string base = arguments.choice("index-base");
-  if (base != "auto") options.index_base = base == "0" ? 0 : 1;
+  options.index_base = index_base_of(arguments);
   options.precision = arguments.choice("precision") == "float64" ? Precision::float64 : Precision::float32;
   options.label_weights = arguments.has("label-weights");
   options.threads = threads_of(arguments);

@@ -1,6 +1,7 @@
 // The options that every command reading data shares, and the rules for reading data that meets a model.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 namespace topwolf::cli {
 
 int threads_of(const Arguments& arguments);
+
+// --index-base; none where it is auto.
+std::optional<int> index_base_of(const Arguments& arguments);
 
 LoadOptions load_options(const Arguments& arguments, const std::string& path);
 

@@ -33,7 +33,8 @@ int run_evaluate(const Arguments& arguments) {
   const Features X(std::move(raw.X));
   const std::vector<double> errors = top_k_errors(model, X, y, ks, threads_of(arguments));
   const Margins margins = margins_of(arguments, X.rows(), model.m());
-  const double cost = mean_cost(model, X, y, threads_of(arguments), {}, margins);
+  const bool costs = margins.given() || !model.loss.cost_matrix.empty();
+  const double cost = costs ? mean_cost(model, X, y, threads_of(arguments), {}, margins) : errors[0];
 
   Json document;
   std::string table;
@@ -42,7 +43,7 @@ int run_evaluate(const Arguments& arguments) {
     table += fmt::format("{:<14}{:>8.2f} %\n", fmt::format("top-{} error", places[i]), 100.0 * errors[i]);
   }
   document["mean_cost"] = cost;
-  if (margins.given() || !model.loss.cost_matrix.empty()) table += fmt::format("{:<14}{:>10.4f}\n", "mean cost", cost);
+  if (costs) table += fmt::format("{:<14}{:>10.4f}\n", "mean cost", cost);
   document["n"] = X.rows();
   document["m"] = model.m();
   document["warnings"] = warnings.sentences();

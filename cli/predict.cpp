@@ -28,19 +28,20 @@ std::string to_lines(const TopK& best, const ClassList& classes, bool with_score
   return text;
 }
 
-// Where the rows have labels of the model's classes, how good the predictions are.
-void print_errors(const Arguments& arguments, const Model& model, const Features& X,
-                  const std::vector<std::int32_t>& y) {
-  const auto known = static_cast<std::int64_t>(y.size()) - std::count(y.begin(), y.end(), -1);
-  if (known == 0) return;
+// How good the predictions are for the rows that have a label; nothing where none of them is a class of the model.
+void print_errors(const Arguments& arguments, const Model& model, const Features& X, const RawDataset& raw) {
+  const std::vector<std::int32_t> y = map_labels(raw, model.classes);
+  if (std::all_of(y.begin(), y.end(), [](std::int32_t label) { return label < 0; })) return;
+  std::vector<double> labelled;  // 1, or 0 without a label
+  for (const std::int32_t label : raw.label) labelled.push_back(label < 0 ? 0.0 : 1.0);
   const std::vector<std::int64_t> places = usual_places(model.m());
-  const std::vector<double> errors = top_k_errors(model, X, y, places, threads_of(arguments));
-  std::string line = fmt::format("by the labels of {} rows:", X.rows());
+  const std::vector<double> errors = top_k_errors(model, X, y, places, threads_of(arguments), labelled);
+  std::string line = fmt::format("by the labels of {} rows:", std::count(labelled.begin(), labelled.end(), 1.0));
   for (std::size_t a = 0; a < places.size(); ++a)
     line += fmt::format("{} top-{} error {:.2f} %", a == 0 ? "" : ",", places[a], 100.0 * errors[a]);
   const Margins margins = margins_of(arguments, X.rows(), model.m());
   if (margins.given() || !model.loss.cost_matrix.empty())
-    line += fmt::format(", mean cost {:.4f}", mean_cost(model, X, y, threads_of(arguments), {}, margins));
+    line += fmt::format(", mean cost {:.4f}", mean_cost(model, X, y, threads_of(arguments), labelled, margins));
   narrate(line + "\n");
 }
 
@@ -50,19 +51,20 @@ int run_predict(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
   const std::string output = arguments.text("output");
   const std::int64_t k = arguments.integer("k", 1, std::numeric_limits<std::int64_t>::max()).value_or(1);
-  if (!output.empty()) check_output(output, {path, arguments.required_positional(1), arguments.text("labels")});
+  if (!output.empty())
+    check_output(output, {path, arguments.required_positional(1), arguments.text("labels"), arguments.text("margins"),
+                          arguments.text("class-features")});
   check_structure(arguments);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
   if (k > model.m())
     fail(ErrorKind::data, "-k is {}, but the model has {} classes; 1 to {} is allowed", k, model.m(), model.m());
   Warnings warnings;
   RawDataset raw = load_for_model(arguments, path, model, true, warnings);
-  const std::vector<std::int32_t> y = map_labels(raw, model.classes);
   const Features X(std::move(raw.X));
   const TopK best = predict_top_k(model, X, k, threads_of(arguments));
   write_text(output, to_lines(best, model.classes, arguments.has("scores")));
   finish_output();
-  if (!arguments.has("quiet")) print_errors(arguments, model, X, y);
+  if (!arguments.has("quiet")) print_errors(arguments, model, X, raw);
   return 0;
 }
 

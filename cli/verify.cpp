@@ -48,6 +48,7 @@ Json to_json(const Verification& found, const Certificate& claim) {
 int run_verify(const Arguments& arguments) {
   if (!arguments.has("dual"))
     fail(ErrorKind::option, "--dual is missing; it names the file that 'topwolf train --dual FILE' wrote");
+  check_structure(arguments);
   const std::string& model_path = arguments.required_positional(1);
   const Model model = load_model(model_path);
   if (!model.certified)

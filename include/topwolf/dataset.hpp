@@ -107,17 +107,18 @@ void weigh_classes(Dataset& data, const std::vector<double>& class_weights);
 
 // phi (m x p) from a data file with a row per class: by label where rows have labels, rows of other labels left out;
 // else in the order of the classes.
-Features load_class_features(const std::string& path, const ClassList& classes);
+Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base = {});
 
 // All the classes of such a file, which must have labels, and p columns.
 struct ClassTable {
   ClassList classes;
   Features features;  // (m x p)
 };
-ClassTable load_class_table(const std::string& path, std::int64_t p);
+ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base = {});
 
 // (n x m) from a data file with a column per class in their order; what a sparse file does not store is `other`.
-Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other = 1.0);
+Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other = 1.0,
+                     std::optional<int> index_base = {});
 
 // A tree over the classes, from lines of a child and its parent.
 struct Taxonomy {

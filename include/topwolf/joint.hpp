@@ -23,7 +23,7 @@ concept JointFeatureMap = requires(const Psi& psi, std::int64_t i, std::span<con
   { psi.classes() } -> std::convertible_to<std::int64_t>;    // m
   { psi.dimension() } -> std::convertible_to<std::int64_t>;  // P
   psi.scores(i, w, s);                                       // s_j = <psi(x_i, j), w> for all j
-  psi.accumulate(i, alpha, sum);                             // sum += sum_j alpha_j psi(x_i, j)
+  psi.accumulate(i, alpha, sum);  // sum += sum_j alpha_j psi(x_i, j), a number of psi(x_i, j) in one addition
 };
 
 // It may also say how long its vectors are; else that is found out with the two verbs, n m times each.
@@ -44,7 +44,11 @@ class JointMap {
   virtual std::optional<double> squared_length(std::int64_t i) const = 0;
 };
 
-template <JointFeatureMap Psi>
+// What is not yet a JointMap.
+template <class Psi>
+concept BareJointFeatureMap = JointFeatureMap<Psi> && !std::derived_from<Psi, JointMap>;
+
+template <BareJointFeatureMap Psi>
 class JointMapOf final : public JointMap {
  public:
   explicit JointMapOf(const Psi& psi) : psi_(psi) {}
@@ -108,7 +112,7 @@ struct JointResult {
 JointResult train_joint(const JointMap& psi, const JointLabels& labels, const TrainOptions& options = {},
                         const Observer& observer = {});
 
-template <JointFeatureMap Psi>
+template <BareJointFeatureMap Psi>
 JointResult train_joint(const Psi& psi, const JointLabels& labels, const TrainOptions& options = {},
                         const Observer& observer = {}) {
   const JointMapOf<Psi> map(psi);
@@ -118,7 +122,7 @@ JointResult train_joint(const Psi& psi, const JointLabels& labels, const TrainOp
 // S (n x m), row-major.
 std::vector<double> joint_scores(const JointMap& psi, const std::vector<double>& w, int threads = 0);
 
-template <JointFeatureMap Psi>
+template <BareJointFeatureMap Psi>
 std::vector<double> joint_scores(const Psi& psi, const std::vector<double>& w, int threads = 0) {
   const JointMapOf<Psi> map(psi);
   return joint_scores(static_cast<const JointMap&>(map), w, threads);

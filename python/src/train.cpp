@@ -225,7 +225,7 @@ std::vector<Fold> folds_from(const nb::list& folds) {
 }
 
 Metric metric_from(const std::string& name) {
-  for (const Metric metric : {Metric::top1, Metric::top3, Metric::top5, Metric::top10}) {
+  for (const Metric metric : {Metric::top1, Metric::top3, Metric::top5, Metric::top10, Metric::cost}) {
     if (to_string(metric) == name) return metric;
   }
   throw nb::value_error(("the metric is unknown: " + name).c_str());

@@ -39,7 +39,7 @@ Path = str | os.PathLike[str]
 class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     """Linear multi-class SVM for top-k errors, with a certified duality gap.
 
-    Minimises ``lambda / 2 ||W||^2 + 1 / N sum_i w_i loss(W x_i, y_i)`` with ``lambda = 1 / (C N)``, where ``N`` is the
+    Minimises ``lambda / 2 ||W||^2 + 1 / N sum_i w_i loss(W x_i, y_i)`` (with `class_features` ``||V||^2``) with ``lambda = 1 / (C N)``, where ``N`` is the
     sum of the sample weights ``w_i`` (the number of rows without them). LIBLINEAR's objective is ``C N`` times this one,
     so that ``C`` means the same as in :class:`sklearn.svm.LinearSVC`.
 
@@ -65,7 +65,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     class_features : {array-like, sparse matrix} of shape (n_classes, n_class_features), default=None
         Features of the classes, in the order of `classes_`: the score of a class is then ``x @ V.T @ phi`` with one V
         for all classes, so that classes share what their features share, and `with_classes` can score classes that
-        were not seen in fitting. None: every class has weights of its own.
+        were not seen in fitting. V is what is regularised: features ten times as large are a C a hundred times as
+        large. None: every class has weights of its own.
 
     smoothing : float, default=0.0
         Above 0 the loss is replaced by its Moreau envelope with this parameter.
@@ -115,7 +116,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_classes,), (1,) for two classes
     class_coef_ : ndarray of shape (n_class_features, n_features) or (n_class_features, n_features + 1)
         With `class_features`: V, its last column that of the constant feature where there is one. Then `coef_` is
-        ``class_features @ V``.
+        ``class_features @ V`` (for two classes the difference of its rows) without that column, rounded to the type
+        of X, and the certificate is about V.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Passes made.
@@ -336,8 +338,11 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         margin_default: float = 1.0,
     ) -> float:
         """The mean cost of `predict`: by `margins` where they are given, else by `cost_matrix`, else 1 for every error."""
-        chosen = self._class_numbers(self.predict(X))
-        costs = costs_of(chosen, self._class_numbers(np.asarray(y).ravel()), len(self.classes_), self.cost_matrix, margins, margin_default)
+        chosen, y = self._class_numbers(self.predict(X)), np.asarray(y).ravel()
+        if len(y) != len(chosen):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(chosen)}, {len(y)}]")
+        own = self._class_numbers(y)
+        costs = costs_of(chosen, own, len(self.classes_), self.cost_matrix, margins, margin_default)
         return float(np.average(costs, weights=sample_weight))
 
     def with_classes(self, classes: ArrayLike, class_features: MatrixLike) -> TopwolfClassifier:
@@ -353,22 +358,24 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         clf : TopwolfClassifier
-            Without a certificate, which is about the classes of the fit.
+            Its `classes_` are sorted. It has no certificate, no costs and no loss of its own: those are about the
+            classes of the fit.
         """
         check_is_fitted(self)
         if self._record["class_features"] is None:
             raise ValueError("Only a classifier that was fitted with class_features can score other classes.")
         labels, order = np.unique(np.asarray(classes), return_index=True)
-        phi = check_class_features(class_features, len(np.asarray(classes)))[order]
+        phi = check_class_features(class_features, len(np.asarray(classes)))[order]  # indexing copies
         if len(labels) != len(np.asarray(classes)) or len(labels) < 2:
             raise ValueError("classes must hold at least two labels, each once.")
         if phi.shape[1] != len(self.class_coef_):
             raise ValueError(f"class_features has {phi.shape[1]} columns, but {len(self.class_coef_)} were fitted.")
         other = copy.copy(self)
-        for name in ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_"):
+        of_the_fit = ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_", "trace_", "solver_choice_", "evals_result_")
+        for name in (*of_the_fit, "_dual"):
             vars(other).pop(name, None)
-        other.classes_, other.class_features, other.cost_matrix = labels, phi, None
-        other.k_ = min(self.k_, len(labels) - 1)
+        other.set_params(loss="max_hinge", k=None, rho=None, smoothing=0.0, cost_matrix=None, class_features=phi)
+        other.classes_, other.k_ = labels, 1
         record = {
             **self._record,
             "weights": np.asarray(phi @ self.class_coef_.astype(np.float64)),
@@ -379,6 +386,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
             "cost_matrix": None,
             "k": None,
             "rho": None,
+            "smoothing": 0.0,
             "loss": "max-hinge",
         }
         other._take(record, self.coef_.dtype)
@@ -453,7 +461,7 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
     def _take_result(self, result, features, dtype, y, options, weights):
         """The attributes from what training returned."""
         model = result["model"]
-        model["class_features"] = check_class_features(self.class_features, len(self.classes_))
+        model["class_features"] = from_arrays(model["class_features"])  # a copy: the caller may change theirs
         if len(self.classes_) == 2 and model["class_features"] is None:
             model["weights"] = antisymmetric(model["weights"], dtype)
             model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
@@ -574,6 +582,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         weights, class_weights = model.pop("weights"), model.pop("class_weights")
         if model["class_features"] is not None:
             self.class_coef_ = class_weights.astype(dtype)
+        else:
+            vars(self).pop("class_coef_", None)
         self.coef_, self.intercept_, self._constant = to_attributes(weights, model["d"], model["bias"], dtype)
         self.n_iter_ = model["iterations"]
         self._record = model
@@ -590,7 +600,8 @@ class TopwolfClassifier(ClassifierMixin, BaseEstimator):
         return {**self._record, "weights": weights, "class_features": None, "class_weights": None}
 
     def _digest_now(self):
-        return hashlib.blake2b(self.coef_.tobytes() + self.intercept_.tobytes()).hexdigest()
+        trained = [self.coef_, self.intercept_, getattr(self, "class_coef_", self.intercept_)]
+        return hashlib.blake2b(b"".join(array.tobytes() for array in trained)).hexdigest()
 
     def _named_model(self):
         """The same with the labels, for a file."""

@@ -94,6 +94,7 @@ class TopwolfJointClassifier(BaseEstimator):
         margins: Any = None,
         margin_default: float = 1.0,
         callback: Callable[[_core.IterationRecord], bool | None] | None = None,
+        n_classes: int | None = None,
     ) -> TopwolfJointClassifier:
         """Fit w.
 
@@ -106,12 +107,14 @@ class TopwolfJointClassifier(BaseEstimator):
             Class numbers from 0.
         sample_weight, margins, margin_default, callback
             As for :meth:`TopwolfClassifier.fit`.
+        n_classes : int, default=None
+            Of a `psi` with rows. None: as many as the rows of `psi` over those of `y`.
         """
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y").ravel()
         numbers_of = y.astype(np.int32)
         if not np.array_equal(numbers_of, y):
             raise ValueError("y must hold class numbers from 0.")
-        rows, m = _rows(psi, len(y))
+        rows, m = _rows(psi, len(y), n_classes)
         weights = None
         if sample_weight is not None:
             weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight").ravel()
@@ -131,7 +134,10 @@ class TopwolfJointClassifier(BaseEstimator):
         self._take(result, m)
         if result["error"] is not None:
             raise result["error"]
+        self._warn_unless_converged()
         return self
+
+    _warn_unless_converged = TopwolfClassifier._warn_unless_converged
 
     def decision_function(self, psi: Any, n_classes: int | None = None) -> np.ndarray:
         """Scores of the classes, (n_samples, n_classes). `n_classes`: of a `psi` with rows, where it is not fit's."""
@@ -145,9 +151,12 @@ class TopwolfJointClassifier(BaseEstimator):
         """The number of the class with the highest score for each row."""
         return self.decision_function(psi, n_classes).argmax(axis=1)
 
-    def score(self, psi: Any, y: ArrayLike) -> float:
+    def score(self, psi: Any, y: ArrayLike, n_classes: int | None = None) -> float:
         """The share of rows for which `predict` finds y."""
-        return float(np.mean(self.predict(psi) == np.asarray(y).ravel()))
+        found, y = self.predict(psi, n_classes), np.asarray(y).ravel()
+        if len(found) != len(y):
+            raise ValueError(f"psi has {len(found)} samples, but y has {len(y)}.")
+        return float(np.mean(found == y))
 
     def _probe(self, m):
         """The classifier whose options these are."""
@@ -181,4 +190,6 @@ def _rows(psi, n, m=None):
             raise ValueError(f"psi has {psi.shape[0]} rows, which is not a multiple of the {n} samples of y.")
     if not isinstance(m, numbers.Integral) or m < 1 or psi.shape[0] % m:
         raise ValueError(f"psi has {psi.shape[0]} rows, which is not a multiple of {m} classes.")
+    if n is not None and psi.shape[0] != n * m:
+        raise ValueError(f"psi has {psi.shape[0]} rows, but {n} samples and {m} classes need {n * m}.")
     return psi, int(m)

@@ -21,7 +21,7 @@ from ._features import to_features
 from ._structure import check_margins, features_or_none
 from ._weights import BARE_MODEL, antisymmetric
 
-_METRICS = ("top1", "top3", "top5", "top10")
+_METRICS = ("top1", "top3", "top5", "top10", "cost")
 
 
 class TopwolfClassifierCV(TopwolfClassifier):
@@ -36,9 +36,10 @@ class TopwolfClassifierCV(TopwolfClassifier):
         The values of C, or how many, log-spaced from 0.01 to 100.
     cv : int, cross-validation generator or iterable, default=5
         As for :class:`~sklearn.model_selection.GridSearchCV`: an integer stands for that many stratified folds.
-    scoring : {"top1", "top3", "top5", "top10"}, str, callable or None, default=None
+    scoring : {"top1", "top3", "top5", "top10", "cost"}, str, callable or None, default=None
         What is to be high on the held-out rows: None is the accuracy, "top5" the share of rows whose class is among
-        the five best; both weighted by `sample_weight` and `class_weight`. Others are scikit-learn's scorers, which do
+        the five best, "cost" minus the mean cost by `margins` or `cost_matrix`; all weighted by `sample_weight` and
+        `class_weight`. Others are scikit-learn's scorers, which do
         not see weights.
     refit : bool, default=True
         Fit to all rows with the best C. Without it there is nothing to predict with.
@@ -170,7 +171,7 @@ class_weight, n_jobs, random_state, verbose
             raise result["error"]
         if result["errors"].size == 0:
             raise TimeoutError(f"time_limit={self.time_limit} s passed before every C was tried on every fold.")
-        self._take_scores(result, grid, higher=judge is not None)
+        self._take_scores(result, grid, negative=judge is not None or metric == "cost")
         if not self.refit:
             return self
         options["C"] = self.C_
@@ -204,8 +205,8 @@ class_weight, n_jobs, random_state, verbose
             weights = weights.reshape(m, -1)
             if m == 2:
                 weights = antisymmetric(weights, dtype)
-            probe = TopwolfClassifier(fit_intercept=self.fit_intercept, n_jobs=1)
-            probe.classes_, probe.n_features_in_ = self.classes_, self.n_features_in_
+            probe = TopwolfClassifier(cost_matrix=self.cost_matrix, fit_intercept=self.fit_intercept, n_jobs=1)
+            probe.classes_, probe.n_features_in_, probe.k_ = self.classes_, self.n_features_in_, 1
             probe._take({**BARE_MODEL, "weights": weights, "d": self.n_features_in_, "bias": bias, "class_names": [str(j) for j in range(m)]}, dtype)
             held_out = folds[fold][1]
             return -float(scorer(probe, X[held_out], labels[held_out]))
@@ -222,9 +223,9 @@ class_weight, n_jobs, random_state, verbose
 
         return narrate
 
-    def _take_scores(self, result, grid, higher):
+    def _take_scores(self, result, grid, negative):
         self.Cs_ = grid
-        self.scores_ = -result["errors"] if higher else 1.0 - result["errors"]
+        self.scores_ = -result["errors"] if negative else 1.0 - result["errors"]
         mean = np.round(self.scores_.mean(axis=1), 12)  # equal scores may add up to different numbers
         best = int(result["best"])
         self.C_, self.best_score_, self.best_index_ = float(grid[best]), float(mean[best]), best

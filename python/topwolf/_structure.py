@@ -26,12 +26,13 @@ def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLik
         A file with a child and its parent a line, or a mapping from children to parents. Its one root has no parent,
         and its leaves are classes.
     classes : array-like of shape (n_classes,)
-        In the order of `classes_`: sorted.
+        Sorted, each once, as `classes_` is; ``numpy.unique(y)`` is so.
 
     Returns
     -------
     class_features : sparse array of shape (n_classes, n_nodes)
-        1 for a class itself and for each of its ancestors below the root.
+        1 for a class itself and for each of its ancestors below the root. The columns are the classes, then the other
+        nodes below the root in the order in which the tree first names them.
     cost_matrix : ndarray of shape (n_classes, n_classes)
         Half the number of edges between two classes.
 
@@ -43,8 +44,13 @@ def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLik
     [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]
     >>> cost.tolist()
     [[0.0, 1.5, 1.0], [1.5, 0.0, 1.5], [1.0, 1.5, 0.0]]
+
+    Then ``TopwolfClassifier(class_features=phi, cost_matrix=cost)``.
     """
-    label_type, names = to_names(np.asarray(classes))
+    classes = np.asarray(classes)
+    if not np.array_equal(classes, np.unique(classes)):
+        raise ValueError("classes must be sorted, each once, as numpy.unique returns them.")
+    label_type, names = to_names(classes)
     if not isinstance(tree, Mapping):
         phi, cost = _core.load_taxonomy(os.fspath(tree), label_type, names)
     else:
@@ -62,7 +68,7 @@ def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLik
 
 def _name(node):
     name = str(node)
-    if not name.strip() or any(letter in name for letter in "\t\r\n") or name.startswith("#"):
+    if not name.strip() or any(letter in name for letter in "\t\r\n") or name.strip().startswith("#"):
         raise ValueError(f"{name!r} cannot be the name of a node: it is empty, begins with #, or holds a tab or a line's end.")
     return name
 

@@ -11,12 +11,14 @@ namespace topwolf {
 namespace {
 
 // In float64, labels as they come; no value may be beyond `cols`, where that is known.
-RawDataset load_matrix(const std::string& path, std::optional<std::int64_t> cols, bool keep_sparse) {
+RawDataset load_matrix(const std::string& path, std::optional<std::int64_t> cols, std::optional<int> index_base,
+                       bool keep_sparse = false) {
   LoadOptions options;
   options.path = path;
   options.labels_optional = true;
   options.precision = Precision::float64;
   options.cols = cols;
+  options.index_base = index_base;
   options.keep_sparse = keep_sparse;
   LoadReport report;
   RawDataset raw = load_raw(options, &report);
@@ -54,8 +56,8 @@ bool unlabelled(const RawDataset& raw) {
 
 }  // namespace
 
-Features load_class_features(const std::string& path, const ClassList& classes) {
-  RawDataset raw = load_matrix(path, std::nullopt, false);
+Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base) {
+  RawDataset raw = load_matrix(path, std::nullopt, index_base);
   const auto rows = static_cast<std::int64_t>(raw.label.size());
   if (unlabelled(raw)) {
     if (rows != classes.size()) {
@@ -67,8 +69,8 @@ Features load_class_features(const std::string& path, const ClassList& classes) 
   return rows_of(Features(std::move(raw.X)), order);
 }
 
-ClassTable load_class_table(const std::string& path, std::int64_t p) {
-  RawDataset raw = load_matrix(path, p, false);
+ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base) {
+  RawDataset raw = load_matrix(path, p, index_base);
   const auto bare = std::find(raw.label.begin(), raw.label.end(), -1);
   if (bare != raw.label.end()) {
     fail(ErrorKind::data, "{}: row {} has no label, which would name its class", raw.source,
@@ -81,8 +83,9 @@ ClassTable load_class_table(const std::string& path, std::int64_t p) {
   return table;
 }
 
-Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other) {
-  RawDataset raw = load_matrix(path, m, true);
+Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other,
+                     std::optional<int> index_base) {
+  RawDataset raw = load_matrix(path, m, index_base, true);
   const auto rows = static_cast<std::int64_t>(raw.label.size());
   if (rows != n) fail(ErrorKind::data, "{}: there are margins of {} rows, but {} rows", raw.source, rows, n);
   return {Features(std::move(raw.X)), other};

@@ -83,7 +83,7 @@ std::string fingerprint(const Dataset& data) {
   add_values(hasher, data.weights.data(), static_cast<std::int64_t>(data.weights.size()));
   if (data.margins.given()) {
     hasher.add("margins");
-    add_values(hasher, &data.margins.other, 1);
+    if (data.margins.values.sparse()) add_values(hasher, &data.margins.other, 1);
     std::visit([&](const auto& view) { add_margins(hasher, view); }, data.margins.values.view());
   }
   if (data.class_features.rows() > 0) {

@@ -97,7 +97,8 @@ class ClassEngine final : public Engine {
     plain.dimension = plain.dimension / map.m() * map.p();
     plain.terms += map.m() + 2;
     plain.coupling = map.coupling();
-    for (double& length2 : plain.lengths2) length2 *= map.longest2();
+    const double longest2 = map.longest2();
+    for (double& length2 : plain.lengths2) length2 *= longest2;
     return plain;
   }
 
@@ -307,14 +308,22 @@ ClassMap::ClassMap(const FeatureView& phi) {
       dense_[static_cast<std::size_t>(j * p_ + c)] = transposed_[static_cast<std::size_t>(c * m_ + j)] = value;
     });
   }
+}
+
+void ClassMap::prepare_products() {
   constexpr double most_bytes = 256e6;
   const double m = static_cast<double>(m_);
-  if (m * m > 4.0 * static_cast<double>(value_.size()) || 8.0 * m * m > most_bytes) return;
-  std::vector<double> row, scratch;
-  std::vector<double> K;
-  for (std::int64_t j = 0; j < m_; ++j) {
-    spread({{static_cast<std::int32_t>(j), 1.0}}, row, scratch);
-    K.insert(K.end(), row.begin(), row.end());
+  if (!K_.empty() || m * m > 4.0 * static_cast<double>(value_.size()) || 8.0 * m * m > most_bytes) return;
+  std::vector<double> K(static_cast<std::size_t>(m_ * m_));
+  if (!dense_.empty()) {
+    const SingleThreadedBlas blas;
+    multiply_transposed(m_, m_, p_, dense_.data(), p_, dense_.data(), p_, K.data(), m_);
+  } else {
+    std::vector<double> row, scratch;
+    for (std::int64_t j = 0; j < m_; ++j) {
+      spread({{static_cast<std::int32_t>(j), 1.0}}, row, scratch);
+      std::copy(row.begin(), row.end(), K.begin() + j * m_);
+    }
   }
   K_ = std::move(K);
 }

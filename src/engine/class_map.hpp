@@ -24,6 +24,8 @@ class ClassMap {
   void lift(const std::vector<double>& V, std::vector<double>& W, int threads) const;
   // V = phi^T W: (p x D) from (m x D).
   void reduce(const std::vector<double>& W, std::vector<double>& V, int threads) const;
+  // Makes couple() and spread() fast, which block ascent asks for all the time.
+  void prepare_products();
   // Rows of m numbers, each multiplied with phi phi^T in place. `scratch` is the caller's.
   void couple(std::vector<double>& rows, std::vector<double>& scratch) const;
   // scores (m) = phi phi^T change.

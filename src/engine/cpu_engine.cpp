@@ -72,7 +72,8 @@ class AnyMap {
   AnyMap(const Problem& problem, const JointMap& psi, int threads) : problem_(problem), psi_(psi), threads_(threads) {}
 
   Geometry geometry() const {
-    Geometry out{psi_.dimension(), problem_.n, std::numeric_limits<double>::epsilon(), {}};
+    // Every class of every example may add to the same number.
+    Geometry out{psi_.dimension(), problem_.n * problem_.m, std::numeric_limits<double>::epsilon(), {}};
     out.lengths2 = squared_lengths(psi_, threads_);
     out.coupling = static_cast<double>(problem_.m);
     return out;

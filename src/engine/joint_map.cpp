@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
@@ -25,7 +26,8 @@ double longest2(const JointMap& psi, std::int64_t i, std::vector<double>& sum, s
     with_sum(psi, i, {{static_cast<std::int32_t>(j), 1.0}}, sum, [&] {
       psi.scores(i, sum, s);
       const double length2 = s[static_cast<std::size_t>(j)];
-      if (!(length2 <= longest)) longest = length2;  // also what is not a number
+      // What is not a number stays.
+      if (!std::isnan(longest) && !(length2 <= longest)) longest = length2;
     });
   }
   return longest;
@@ -53,6 +55,12 @@ class JointScores final : public BlockScores, public FaceScores {
   bool curved() const override { return true; }
   void spread(std::int64_t i, const SparseRow& change, std::vector<double>& scores) override {
     scores.resize(static_cast<std::size_t>(problem_.m));
+    // What is taken out leaves rounding behind, which must not pile up; to wipe a long vector each time would cost more
+    // than the scores.
+    constexpr std::int64_t often = 256, short_for_a_class = 64;
+    if (psi_.dimension() <= short_for_a_class * problem_.m || ++uses_ % often == 0) {
+      std::fill(sum_.begin(), sum_.end(), 0.0);
+    }
     with_sum(psi_, i, change, sum_, [&] { psi_.scores(i, sum_, scores); });
   }
 
@@ -128,7 +136,8 @@ class JointScores final : public BlockScores, public FaceScores {
   const JointMap& psi_;
   const int threads_;
   std::vector<double> w_;
-  std::vector<double> sum_;  // 0 but while a row is looked at
+  std::vector<double> sum_;  // 0, up to rounding, but while a row is looked at
+  std::int64_t uses_ = 0;
   std::vector<double> product_;
   SparseRow row_, weighted_;
   const EntryList* entries_ = nullptr;

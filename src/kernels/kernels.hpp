@@ -31,9 +31,11 @@ struct Kernels {
   void (*dots_f64)(const double* x, std::int64_t cols, const double* W, std::int64_t stride, const std::int32_t* column,
                    std::int64_t count, double* out);
 
-  // key[j] = (s[j] + delta[j] + shift) * scale, j < m; delta null: 1 everywhere.
-  void (*keys_f32)(const float* s, const double* delta, std::int64_t m, double shift, double scale, double* key);
-  void (*keys_f64)(const double* s, const double* delta, std::int64_t m, double shift, double scale, double* key);
+  // key[j] = (s[j] + delta[j] + shift) * scale, j < m; delta null: `other` everywhere.
+  void (*keys_f32)(const float* s, const double* delta, double other, std::int64_t m, double shift, double scale,
+                   double* key);
+  void (*keys_f64)(const double* s, const double* delta, double other, std::int64_t m, double shift, double scale,
+                   double* key);
 
   // Returns the largest key; *kth becomes a lower bound on the K-th largest: class j belongs to lane j mod key_lanes,
   // and the bound is the K-th largest of the lanes' distinct maxima (-infinity where there are fewer).

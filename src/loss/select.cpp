@@ -10,14 +10,12 @@
 namespace topwolf {
 namespace {
 
-// The kernel knows margins of 1; what another number adds goes into the shift.
-double beyond_unit(const RowMargins& delta) {
-  return delta.values ? 0.0 : delta.other - 1.0;
-}
-
-void add_exceptions(const RowMargins& delta, double scale, std::vector<double>& key) {
+// What is written over holds nothing of `other`, which may be as large as it likes.
+template <class T>
+void set_exceptions(const RowMargins& delta, const T* s, double shift, double scale, std::vector<double>& key) {
   for (std::int64_t e = 0; e < delta.exceptions; ++e) {
-    key[static_cast<std::size_t>(delta.column[e])] += (delta.exception[e] - delta.other) * scale;
+    const std::int32_t j = delta.column[e];
+    key[static_cast<std::size_t>(j)] = (static_cast<double>(s[j]) + delta.exception[e] + shift) * scale;
   }
 }
 
@@ -26,15 +24,15 @@ void add_exceptions(const RowMargins& delta, double scale, std::vector<double>& 
 void margin_keys(const RowMargins& delta, const float* s, std::int64_t m, double shift, double scale,
                  std::vector<double>& key) {
   key.resize(static_cast<std::size_t>(m));
-  kernels().keys_f32(s, delta.values, m, shift + beyond_unit(delta), scale, key.data());
-  add_exceptions(delta, scale, key);
+  kernels().keys_f32(s, delta.values, delta.other, m, shift, scale, key.data());
+  set_exceptions(delta, s, shift, scale, key);
 }
 
 void margin_keys(const RowMargins& delta, const double* s, std::int64_t m, double shift, double scale,
                  std::vector<double>& key) {
   key.resize(static_cast<std::size_t>(m));
-  kernels().keys_f64(s, delta.values, m, shift + beyond_unit(delta), scale, key.data());
-  add_exceptions(delta, scale, key);
+  kernels().keys_f64(s, delta.values, delta.other, m, shift, scale, key.data());
+  set_exceptions(delta, s, shift, scale, key);
 }
 
 KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector<double>& copy) {

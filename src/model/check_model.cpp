@@ -69,6 +69,7 @@ void check_class_weights(const Model& model, const Checker& check) {
   const Features& phi = model.class_features;
   check.require(phi.rows() == 0 || phi.rows() == model.m(), "the model has features of {} classes, but {} classes",
                 phi.rows(), model.m());
+  check.require(phi.rows() == 0 || phi.precision() == Precision::float64, "the model's class features are not float64");
   check.size(model.V, phi.rows() > 0 ? phi.cols() * model.D() : 0, "weights of class features");
   check.all_within(model.V, any, "weights of class features");
 }

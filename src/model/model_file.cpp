@@ -157,6 +157,7 @@ CsrStore<double> read_csr(const TensorFile& file, std::int64_t m, std::int64_t p
 
 void read_class_features(const TensorFile& file, const Fields& fields, Model& model) {
   const std::int64_t m = model.m(), p = fields.integer<std::int32_t>("columns");
+  if (m < 2 || p < 1) fail(ErrorKind::data, "{}: the model has {} features of {} classes", file.path(), p, m);
   if (fields.flag("sparse")) {
     model.class_features = Features(FeatureStore(read_csr(file, m, p)));
   } else {

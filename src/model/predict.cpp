@@ -9,6 +9,7 @@
 #include "engine/blas.hpp"
 #include "engine/class_map.hpp"
 #include "engine/scorer.hpp"
+#include "model/check_model.hpp"
 #include "topwolf/model.hpp"
 
 namespace topwolf {
@@ -47,6 +48,9 @@ Model with_classes(const Model& model, ClassList classes, Features class_feature
     fail(ErrorKind::data, "the classes have {} features, but the model's have {}", class_features.cols(),
          model.class_features.cols());
   }
+  if (class_features.rows() != classes.size()) {
+    fail(ErrorKind::data, "there are features of {} classes, but {} classes", class_features.rows(), classes.size());
+  }
   check_class_features(class_features, classes.size());
   Model out = model;
   out.classes = std::move(classes);
@@ -54,6 +58,7 @@ Model with_classes(const Model& model, ClassList classes, Features class_feature
   ClassMap(out.class_features.view()).lift(out.V, out.W, resolve_threads(0));
   out.loss = {};
   out.certified = false;
+  check_model(out, "the model");
   return out;
 }
 

@@ -93,6 +93,7 @@ void check_fit(const Dataset& data, const Model& model) {
   if (size(trained(model)) != rows * model.D()) {
     fail(ErrorKind::data, "the model has {} weights, but {} x {} are needed", trained(model).size(), rows, model.D());
   }
+  check_class_features(model.class_features, m);
   check_margins(data.margins, data.y, m);
   if (!data.weights.empty() && size(data.weights) != n) {
     fail(ErrorKind::data, "the data has {} example weights for {} rows", data.weights.size(), n);
@@ -128,57 +129,54 @@ Vector margins_of(const Dataset& data, const Model& model, std::int64_t i) {
   return delta;
 }
 
-// phi, dense (m x p); the identity where there are no class features.
-struct ClassMatrix {
-  std::int64_t p;
-  Vector value;
+// phi row by row; the identity where there are no class features.
+struct ClassRows {
+  std::int64_t p = 0;
+  std::vector<Example> row;  // m
 };
 
-ClassMatrix class_matrix(const Model& model) {
+ClassRows class_rows(const Model& model) {
   const std::int64_t m = model.m();
   const bool given = model.class_features.rows() > 0;
-  ClassMatrix phi{given ? model.class_features.cols() : m, {}};
-  phi.value.assign(static_cast<std::size_t>(m * phi.p), 0.0);
+  ClassRows phi{given ? model.class_features.cols() : m, std::vector<Example>(static_cast<std::size_t>(m))};
   for (std::int64_t j = 0; j < m; ++j) {
     if (!given) {
-      phi.value[j * m + j] = 1.0;
+      phi.row[j].add(j, 1.0);
       continue;
     }
-    std::visit(
-        [&](const auto& rows) { for_stored(rows, j, [&](std::int64_t c, double x) { phi.value[j * phi.p + c] = x; }); },
-        model.class_features.view());
+    std::visit([&](const auto& rows) { for_stored(rows, j, [&](std::int64_t c, double x) { phi.row[j].add(c, x); }); },
+               model.class_features.view());
   }
   return phi;
 }
 
 // (D x m): the features of one example then meet all classes in one plain loop.
-Vector transposed_weights(const Model& model, const ClassMatrix& phi) {
+Vector transposed_weights(const Model& model, const ClassRows& phi) {
   const std::int64_t m = model.m(), D = model.D();
   const Vector& V = trained(model);
   Vector weights(static_cast<std::size_t>(D * m), 0.0);
   for (std::int64_t j = 0; j < m; ++j) {
-    for (std::int64_t r = 0; r < phi.p; ++r) {
-      const double share = phi.value[j * phi.p + r];
-      if (share == 0.0) continue;
-      for (std::int64_t c = 0; c < D; ++c) weights[c * m + j] += share * V[r * D + c];
+    const Example& row = phi.row[j];
+    for (std::size_t e = 0; e < row.column.size(); ++e) {
+      for (std::int64_t c = 0; c < D; ++c) weights[c * m + j] += row.value[e] * V[row.column[e] * D + c];
     }
   }
   return weights;
 }
 
 // ||phi^T S||^2 for S^T (D x m).
-double mapped_norm2(const Vector& transposed, const ClassMatrix& phi, std::int64_t m) {
+double mapped_norm2(const Vector& transposed, const ClassRows& phi) {
+  const auto m = static_cast<std::int64_t>(phi.row.size());
+  const std::int64_t D = static_cast<std::int64_t>(transposed.size()) / m;
   double total = 0.0;
-  const auto D = static_cast<std::int64_t>(transposed.size()) / m;
-  Vector row(static_cast<std::size_t>(phi.p));
+  Vector sum(static_cast<std::size_t>(phi.p));
   for (std::int64_t c = 0; c < D; ++c) {
-    std::fill(row.begin(), row.end(), 0.0);
+    std::fill(sum.begin(), sum.end(), 0.0);
     for (std::int64_t j = 0; j < m; ++j) {
-      const double s = transposed[c * m + j];
-      if (s == 0.0) continue;
-      for (std::int64_t r = 0; r < phi.p; ++r) row[r] += phi.value[j * phi.p + r] * s;
+      const Example& row = phi.row[j];
+      for (std::size_t e = 0; e < row.column.size(); ++e) sum[row.column[e]] += row.value[e] * transposed[c * m + j];
     }
-    for (const double x : row) total += x * x;
+    for (const double x : sum) total += x * x;
   }
   return total;
 }
@@ -211,8 +209,7 @@ struct Pass {
   Vector dual_weights;      // (D x m): sum of omega_i x_i alpha_i^T = lambda N W(A)^T
 };
 
-Pass run_over(const Dataset& data, const Model& model, const ClassMatrix& phi, const Loss& loss,
-              const SparseRows& dual) {
+Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, const Loss& loss, const SparseRows& dual) {
   const std::int64_t n = data.X.rows(), m = model.m();
   const Vector weights = transposed_weights(model, phi);
   Pass pass;
@@ -247,14 +244,14 @@ Pass run_over(const Dataset& data, const Model& model, const ClassMatrix& phi, c
 // What infeasibility can have added to the dual. A row that leaves its set by e (in units of R = sum(rho)) is within it
 // when divided by 1 + e R / rho_1, so it is off by at most 2 R e R / rho_1 in sum; that meets scores of the optimum,
 // which are bounded because lambda/2 ||W*||^2 <= P.
-double slack_of(const Dataset& data, const Model& model, const ClassMatrix& phi, const Loss& loss, const Pass& pass,
+double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, const Loss& loss, const Pass& pass,
                 double primal) {
   double R = 0.0, largest_margin = 1.0, longest_phi2 = 0.0;
   for (const double weight : loss.rho) R += weight;
   for (const double cost : model.loss.cost_matrix) largest_margin = std::max(largest_margin, cost);
-  for (std::int64_t j = 0; j < model.m(); ++j) {
+  for (const Example& row : phi.row) {
     double phi2 = 0.0;
-    for (std::int64_t r = 0; r < phi.p; ++r) phi2 += phi.value[j * phi.p + r] * phi.value[j * phi.p + r];
+    for (const double x : row.value) phi2 += x * x;
     longest_phi2 = std::max(longest_phi2, phi2);
   }
   const double length = std::sqrt(2.0 * longest_phi2 * primal / model.lambda);
@@ -279,7 +276,8 @@ std::string judge(const Model& model, const Pass& pass, Verification& v) {
   const double allowance = verification_tolerance * v.primal;
   if (!model.certified) return "The model claims no certificate, so there is nothing to confirm.";
   if (!model.data_hash.empty() && model.data_hash != pass.fingerprint) {
-    return "The claim is about other data: the fingerprint of these rows and labels is not the one in the model.";
+    return "The claim is about other data: the fingerprint of these rows, labels, weights and margins is not the one "
+           "in the model.";
   }
   if (!(std::abs(model.weight_sum - pass.weight_sum) <= verification_tolerance * pass.weight_sum)) {
     return fmt::format("The claim is about other data: examples weigh {:.10g} in all, the model says {:.10g}.",
@@ -309,7 +307,7 @@ Verification verify(const Dataset& given, const Model& model, const SparseRows& 
   check_fit(data, model);
   check_dual(dual, data.X.rows(), model.m(), "the dual");
   const Loss loss = loss_of(model.loss, model.m());
-  const ClassMatrix phi = class_matrix(model);
+  const ClassRows phi = class_rows(model);
   const Pass pass = run_over(data, model, phi, loss, dual);
   if (!(pass.weight_sum > 0.0)) fail(ErrorKind::data, "the example weights sum to 0");
 
@@ -320,7 +318,7 @@ Verification verify(const Dataset& given, const Model& model, const SparseRows& 
   const double N = pass.weight_sum, lambda = model.lambda;
   Verification v;
   v.primal = 0.5 * lambda * squared_norm(trained(model)) + losses / N;
-  v.dual = pass.dual_terms / N - 0.5 * mapped_norm2(pass.dual_weights, phi, model.m()) / (lambda * N * N);
+  v.dual = pass.dual_terms / N - 0.5 * mapped_norm2(pass.dual_weights, phi) / (lambda * N * N);
   v.dual -= slack_of(data, model, phi, loss, pass, v.primal);
   v.gap = v.primal - v.dual;
   v.relative_gap = v.gap <= 0.0 ? 0.0 : v.gap / v.primal;

@@ -156,47 +156,57 @@ class BlockSolver final : public Solver {
       double* s = S_.data() + r * m;
       for (std::size_t p = 0; p < r; ++p) {
         const double factor = problem_.factor(rows[p]) * G_[r * count + p];
-        if (change_[p].empty()) continue;
-        if (curved) {
-          for (std::size_t j = 0; j < m; ++j) s[j] += factor * spread_[p][j];
-        } else {
+        if (!curved) {
           for (const auto& [j, value] : change_[p]) s[j] += factor * value;
+        } else if (!change_[p].empty()) {
+          for (std::size_t j = 0; j < m; ++j) s[j] += factor * spread_[p][j];
         }
       }
       visit(rows[r], s, G_[r * count + r], change_[r]);
-      if (curved) spread_[r] = curved_.spread();
+      if (curved && !change_[r].empty()) spread_[r] = curved_.spread();
       moved |= !change_[r].empty();
     }
     if (moved) scores_.add(rows, change_);
     return moved;
   }
 
+  // `length2`: what G says about the row itself.
   void visit(std::int64_t i, double* s, double length2, SparseRow& change) {
+    const auto at = static_cast<std::size_t>(i);
+    change.clear();
+    share_[at] =
+        gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), A_[at], next_, scratch_);
+    rest(at);
+    if (share_[at] <= 0.0) return;
+    const double gain =
+        scores_.curved() ? curved_step(i, s, problem_.factor(i) * length2, change) : exact_step(i, s, change);
+    dual_ += problem_.weight(i) / problem_.N * gain;
+  }
+
+  // Both move alpha, and return what that adds to the example's part of the dual.
+  double exact_step(std::int64_t i, const double* s, SparseRow& change) {
     const auto at = static_cast<std::size_t>(i);
     const Loss& loss = problem_.loss;
     const RowMargins delta = problem_.margins(i);
-    const std::int64_t m = problem_.m, y = problem_.label(i);
-    const double omega = problem_.weight(i), q = problem_.factor(i) * lengths2_[at];
+    const std::int64_t y = problem_.label(i);
+    const double q = problem_.factor(i) * lengths2_[at];
     SparseRow& alpha = A_[at];
-    change.clear();
-    share_[at] = gap_share(loss, delta, s, m, y, alpha, next_, scratch_);
-    rest(at);
-    if (share_[at] <= 0.0) return;
-    if (scores_.curved()) {
-      before_ = alpha;
-      dual_ += omega / problem_.N *
-               curved_.take(problem_, scores_, i, s, problem_.factor(i) * length2, share_[at], alpha, scratch_);
-      mix(1.0, alpha, -1.0, before_, change);
-      return;
-    }
-    block_step(loss, delta, s, m, y, q, alpha, next_, scratch_);
+    block_step(loss, delta, s, problem_.m, y, q, alpha, next_, scratch_);
     mix(1.0, next_, -1.0, alpha, change);
-    if (change.empty()) return;
+    if (change.empty()) return 0.0;
     // D1: what the step adds to the dual.
     double gain = -0.5 * q * squared_norm(change) - 0.5 * loss.smoothing * (squared_norm(next_) - squared_norm(alpha));
     for (const auto& [j, value] : change) gain -= value * (margin(delta, j, y) + (s[j] - s[y]));
-    dual_ += omega / problem_.N * gain;
     alpha.assign(next_.begin(), next_.end());
+    return gain;
+  }
+
+  double curved_step(std::int64_t i, double* s, double q, SparseRow& change) {
+    const auto at = static_cast<std::size_t>(i);
+    before_ = A_[at];
+    const double gain = curved_.take(problem_, scores_, i, s, q, share_[at], A_[at], scratch_);
+    mix(1.0, A_[at], -1.0, before_, change);
+    return gain;
   }
 
   // An example with next to no share of the gap rests for 1, 2, 4, ... epochs.

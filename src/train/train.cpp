@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -75,12 +76,14 @@ std::string conditioning_warning(const Dataset& data, const TrainOptions& option
   if (lengths2.empty()) return {};
   const double mean = std::accumulate(lengths2.begin(), lengths2.end(), 0.0) / static_cast<double>(lengths2.size());
   const double C = options.lambda ? 1.0 / (*options.lambda * weight_sum(data)) : options.C;
-  if (!(C * mean > slow) || !std::isfinite(C * mean)) return {};
+  const auto classes2 = squared_lengths(data.class_features.view(), 0.0, 1);
+  const double longest = classes2.empty() ? 1.0 : *std::max_element(classes2.begin(), classes2.end());
+  const double condition = C * mean * longest;
+  if (!(condition > slow) || !std::isfinite(condition)) return {};
   return fmt::format(
-      "C times the mean squared row length is {:.3g}; above about {} convergence is slow: rows of unit length "
-      "(--normalize unit) or a "
-      "smaller C help",
-      C * mean, slow);
+      "C times the mean squared row length{} is {:.3g}; above about {} convergence is slow: rows of unit length "
+      "(--normalize unit) or a smaller C help",
+      classes2.empty() ? "" : " and the largest of the class features", condition, slow);
 }
 
 }  // namespace topwolf

@@ -67,12 +67,15 @@ Trainer::Trainer(Dataset data, const TrainOptions& options, int workers) : data_
   check_dataset(data_, options.threads);
   X_ = dense_where_faster(data_.X);
   const Features& phi = data_.class_features;
-  if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
+  std::shared_ptr<ClassMap> map;
+  if (phi.rows() > 0 && !is_identity(phi.view())) map = std::make_shared<ClassMap>(phi.view());
+  map_ = map;
   problem_ = problem_on(data_, X_, options.bias);
   problem_.loss = resolve_loss(options.loss, problem_.m);
   threads_ = threads_for(problem_, options.threads);
   check_memory(problem_, map_ ? map_->p() : 0);
   method_ = choose_method(problem_, options, workers);
+  if (map && method_.solver == SolverName::block) map->prepare_products();
   engine_ = make_engine();
 }
 

@@ -132,7 +132,8 @@ def test_classes_that_were_never_seen_can_be_scored(topwolf, tmp_path, data, row
         new, old = line.split("\t"), whole.split("\t")
         score = dict(zip(old[::2], old[1::2]))
         assert dict(zip(new[::2], new[1::2])) == {"late": score[str(labels[1])], "later": score[str(labels[2])]}
-    topwolf.refuses("predict", data, "m.topwolf", "--class-features", "train.svm", code=3, saying="train.svm")
+    topwolf.refuses("predict", data, "m.topwolf", "--class-features", "train.svm", code=3, saying="beyond the 4 that there are")
+    topwolf.refuses("predict", data, "m.topwolf", "--class-features", "new.svm", "-o", "new.svm", code=2, saying="would be written over")
 
 
 def test_other_classes_need_a_model_with_class_features(topwolf, tmp_path, data):
@@ -157,7 +158,6 @@ def test_costs_only_are_those_of_the_cost_matrix(topwolf, tmp_path, data, tree):
     by_tree = topwolf.json("train", data, "a.topwolf", "--taxonomy", tree, "--taxonomy-costs-only")
     by_matrix = topwolf.json("train", data, "b.topwolf", "--cost-matrix", "cost.npy")
     assert by_tree["primal"] == by_matrix["primal"]
-    assert (tmp_path / "a.topwolf").stat().st_size > 0
     assert "class_features" not in topwolf.json("inspect", "a.topwolf")
 
 
@@ -168,9 +168,10 @@ def test_a_taxonomy_shares_the_weights_of_ancestors(topwolf, tmp_path, data, tre
     assert topwolf.json("inspect", "a.topwolf")["class_features"] == CLASSES + 2
     assert topwolf.json("verify", data, "a.topwolf", "--dual", "a.dual")["holds"]
     assert topwolf.json("audit", data, "a.topwolf")["objective"] == pytest.approx(found["primal"])
-    chosen = topwolf.json("cv", data, "-c", "0.1,1", "--folds", "3", "--metric", "cost", "--taxonomy", tree)
-    assert chosen["status"] == "converged"
-    assert len(topwolf.json("sweep", data, "-c", "0.1,1", "--taxonomy", tree, "--holdout", "0.2")["points"]) == 2
+    chosen = topwolf.json("cv", data, "c.topwolf", "-c", "1", "--folds", "3", "--metric", "cost", "--taxonomy", tree)
+    assert chosen["primal"] == pytest.approx(found["primal"], rel=2e-3)
+    swept = topwolf.json("sweep", data, "-c", "0.1,1", "--taxonomy", tree)["points"]
+    assert swept[1]["primal"] == pytest.approx(found["primal"], rel=2e-3) and swept[0]["primal"] > swept[1]["primal"]
 
 
 def test_depth_one_is_the_plain_problem_to_the_last_bit(topwolf, tmp_path, data, labels):
@@ -208,3 +209,15 @@ def test_checkpoints_know_their_structure(topwolf, tmp_path, data, tree):
     resumed = topwolf.json("train", data, "b.topwolf", "--taxonomy", tree, "--resume", "c", "--tolerance", "1e-6")
     whole = topwolf.json("train", data, "c.topwolf", "--taxonomy", tree, "--tolerance", "1e-6")
     assert resumed["primal"] == whole["primal"]
+
+
+def test_predict_judges_rows_that_have_a_label(topwolf, tmp_path, data):
+    topwolf.json("train", data, "m.topwolf")
+    lines = data.read_text().splitlines()
+    bare = [line if i < 10 else line.split(" ", 1)[1] for i, line in enumerate(lines)]
+    (tmp_path / "some.svm").write_text("\n".join(bare) + "\n")
+    (tmp_path / "first.svm").write_text("\n".join(lines[:10]) + "\n")
+    some, first = topwolf("predict", "some.svm", "m.topwolf").stderr, topwolf("predict", "first.svm", "m.topwolf").stderr
+    assert some == first and some.startswith("by the labels of 10 rows: top-1 error")
+    (tmp_path / "none.svm").write_text("\n".join(line.split(" ", 1)[1] for line in lines) + "\n")
+    assert topwolf("predict", "none.svm", "m.topwolf").stderr == ""

@@ -12,6 +12,7 @@ SAYS = {
     "03_grid_search": "best: {'C':",
     "04_probabilities": "log loss 0.",
     "05_compare_losses": "weighted_usunier: top-1 error",
+    "06_unseen_classes": "10 kinds never seen:",
 }
 
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.model_selection import cross_val_score
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import topwolf
 from topwolf import TopwolfClassifier, TopwolfClassifierCV, TopwolfJointClassifier
@@ -58,9 +59,14 @@ def test_sparse_margins_have_a_default(rows):
     full = TopwolfClassifier("usunier", k=2, tol=1e-6).fit(X, y, margins=dense)
     part = TopwolfClassifier("usunier", k=2, tol=1e-6).fit(X, y, margins=few, margin_default=0.25)
     assert part.primal_ == pytest.approx(full.primal_, rel=2e-6)
-    assert part.mean_cost(X, y, margins=few, margin_default=0.25) == pytest.approx(full.mean_cost(X, y, margins=dense), abs=0.1)
-    searched = TopwolfClassifierCV([0.1, 1], cv=3).fit(X, y, margins=few, margin_default=0.25)
-    assert searched.status_ == "converged"
+    assert part.mean_cost(X, y, margins=few, margin_default=0.25) == pytest.approx(part.mean_cost(X, y, margins=dense), rel=1e-12)
+    searched = TopwolfClassifierCV([0.1, 1], cv=3, tol=1e-6, scoring="cost").fit(X, y, margins=few, margin_default=0.25)
+    alone = TopwolfClassifier(C=searched.C_, tol=1e-6).fit(X, y, margins=dense)
+    assert searched.primal_ == pytest.approx(alone.primal_, rel=2e-6)
+    for fold, (train, held) in enumerate(StratifiedKFold(3).split(X, y)):
+        for C, scores in zip((0.1, 1), searched.scores_):
+            fitted = TopwolfClassifier(C=C, tol=1e-6).fit(X[train], y[train], margins=dense[train])
+            assert scores[fold] == pytest.approx(-fitted.mean_cost(X[held], y[held], margins=dense[held]), abs=1e-9)
 
 
 def test_margins_that_are_none_are_refused(rows):
@@ -100,6 +106,35 @@ def test_the_identity_gives_the_same_bits(rows):
     assert np.array_equal(TopwolfClassifier(class_features=np.eye(6)).fit(X, y).coef_, TopwolfClassifier().fit(X, y).coef_)
 
 
+def test_two_classes_are_the_model_that_was_asked_for(rows):
+    X, y = rows
+    kept = np.isin(y, ["ant", "bee"])
+    X, numbers = X[kept], (y[kept] == "bee").astype(int)
+    phi = np.array([[1.0, 0.5, 0.0], [0.2, 0.0, 2.0]])
+    clf = TopwolfClassifier(class_features=phi, tol=1e-6).fit(X, y[kept])
+    V = clf.class_coef_
+    assert clf.primal_ == pytest.approx(naive_primal(clf, X, numbers, V, phi, 1 - np.eye(2)[numbers]), rel=1e-9)
+    S = np.column_stack([X, np.ones(len(X))]) @ V.T @ phi.T
+    assert np.allclose(clf.decision_function(X), S[:, 1] - S[:, 0])
+
+
+def test_what_was_fitted_is_what_is_saved(rows, tmp_path):
+    X, y = rows
+    phi = np.random.default_rng(1).normal(size=(6, 4))
+    clf = TopwolfClassifier(class_features=phi).fit(X, y)
+    before = clf.decision_function(X)
+    phi *= 10  # the caller's, not the classifier's
+    clf.save(tmp_path / "a.topwolf")
+    again = topwolf.load(tmp_path / "a.topwolf")
+    assert np.allclose(again.decision_function(X), before) and again.primal_ == clf.primal_
+    clf.class_coef_[:] = 0
+    clf.save(tmp_path / "b.topwolf")
+    changed = topwolf.load(tmp_path / "b.topwolf")
+    assert not hasattr(changed, "primal_") and np.allclose(changed.decision_function(X), before)
+    clf.set_params(class_features=None).fit(X, y)
+    assert not hasattr(clf, "class_coef_")
+
+
 def test_other_classes(rows, tmp_path):
     X, y = rows
     phi = np.random.default_rng(1).normal(size=(6, 4))
@@ -112,7 +147,10 @@ def test_other_classes(rows, tmp_path):
     two = clf.with_classes(["a", "b"], sparse.csr_array(phi[:2]))
     assert np.allclose(two.decision_function(X), scores[:, 1] - scores[:, 0])
     other.save(tmp_path / "other.topwolf")
-    assert topwolf.load(tmp_path / "other.topwolf").predict(X).tolist() == other.predict(X).tolist()
+    again = topwolf.load(tmp_path / "other.topwolf")
+    assert again.predict_top_k(X).tolist() == other.predict_top_k(X).tolist()
+    assert (again.loss, again.k_) == (other.loss, other.k_) == ("max_hinge", 1)
+    assert not hasattr(other, "trace_")
     with pytest.raises(ValueError, match="fitted with class_features"):
         TopwolfClassifier().fit(X, y).with_classes(["a", "b"], phi[:2])
     with pytest.raises(ValueError, match="columns"):
@@ -184,8 +222,11 @@ def test_a_bad_taxonomy_names_the_line(rows):
         topwolf.taxonomy({**TREE, "animal": "insect"}, np.unique(y))
     with pytest.raises(ValueError, match="is not in the taxonomy"):
         topwolf.taxonomy({"ant": "all", "bee": "all"}, np.unique(y))
-    with pytest.raises(ValueError, match="cannot be the name of a node"):
-        topwolf.taxonomy({"ant": ""}, ["ant", "bee"])
+    for name in ("", " #ant", "a\tb"):
+        with pytest.raises(ValueError, match="cannot be the name of a node"):
+            topwolf.taxonomy({"ant": name}, ["ant", "bee"])
+    with pytest.raises(ValueError, match="sorted, each once"):
+        topwolf.taxonomy(TREE, ["bee", "ant"])
 
 
 def test_numbers_are_names_too():
@@ -230,6 +271,10 @@ def test_other_candidates_than_in_fitting(rows):
     assert np.allclose(clf.decision_function(more.reshape(-1, 7), n_classes=9), clf.decision_function(more))
     assert (clf.predict(more) == more[:, :, 0].argmax(axis=1)).mean() > 0.6
     assert clone(clf).fit(psi, y).primal_ == clf.primal_
+    assert np.array_equal(pickle.loads(pickle.dumps(clf)).predict(psi), clf.predict(psi))
+    assert clf.score(more.reshape(-1, 7), clf.predict(more), n_classes=9) == 1
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 passes"):
+        TopwolfJointClassifier(max_iter=1, tol=1e-8).fit(psi, y)
 
 
 def test_joint_weights_margins_and_refusals():
@@ -248,6 +293,8 @@ def test_joint_weights_margins_and_refusals():
     for bad, match in [
         (lambda: TopwolfJointClassifier().fit(psi[:10], y), "10 samples, but y has 30"),
         (lambda: TopwolfJointClassifier().fit(psi.reshape(-1, 5)[:-1], y), "not a multiple"),
+        (lambda: TopwolfJointClassifier().fit(psi.reshape(-1, 5), y[:15], n_classes=4), "need 60"),
+        (lambda: TopwolfJointClassifier().fit(psi, y).score(psi, y[:3]), "30 samples, but y has 3"),
         (lambda: TopwolfJointClassifier().fit(psi, y + 0.5), "class numbers"),
         (lambda: TopwolfJointClassifier().fit(psi, y + 2), "outside 0 .. 3"),
         (lambda: TopwolfJointClassifier().fit(psi, y).predict(psi[:, :, :3]), "3 features"),

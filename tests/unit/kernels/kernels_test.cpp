@@ -101,9 +101,9 @@ void check_selection(const Kernels& set, std::int64_t m) {
   for (double& x : s) x = std::round(4.0 * rng.normal()) / 4.0;
   for (double& x : delta) x = rng.uniform();
   const std::vector<float> s32(s.begin(), s.end());
-  set.keys_f64(s.data(), delta.data(), m, 0.0, 1.0, key.data());
+  set.keys_f64(s.data(), delta.data(), 1.0, m, 0.0, 1.0, key.data());
   for (std::size_t j = 0; j < s.size(); ++j) EXPECT_EQ(key[j], s[j] + delta[j]);
-  set.keys_f32(s32.data(), nullptr, m, 0.0, 1.0, key.data());
+  set.keys_f32(s32.data(), nullptr, 1.0, m, 0.0, 1.0, key.data());
   for (std::size_t j = 0; j < s.size(); ++j) EXPECT_EQ(key[j], s[j] + 1.0);
 
   for (const double threshold : {-10.0, 0.5, 1.0, 99.0}) {

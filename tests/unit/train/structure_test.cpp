@@ -135,9 +135,33 @@ TEST(Margins, OfOneAreThePlainProblemToTheLastBit) {
   Dataset data = testing::dataset_of(samples, Storage::dense32);
   TrainOptions options = options_for("weighted-usunier", SolverName::block);
   const TrainResult plain = train(data, options);
+  Vector ones;
+  for (std::int64_t i = 0; i < samples.n; ++i) {
+    const Vector unit = plain::unit_margins(5, static_cast<std::size_t>(samples.y[static_cast<std::size_t>(i)]));
+    ones.insert(ones.end(), unit.begin(), unit.end());
+  }
+  data.margins = {testing::features_of(ones, samples.n, false), 7.0};
+  EXPECT_EQ(train(data, options).model.W, plain.model.W);
+  data.margins = sparse_margins(samples, ones, 1.0);  // nothing is stored
+  EXPECT_EQ(train(data, options).model.W, plain.model.W);
+  data.margins = {};
   options.loss.cost_matrix.assign(25, 1.0);
   for (std::size_t j = 0; j < 5; ++j) options.loss.cost_matrix[6 * j] = 0.0;
   EXPECT_EQ(train(data, options).model.W, plain.model.W);
+}
+
+// A default that no class uses must not cost digits.
+TEST(Margins, AreExactWhateverTheDefault) {
+  const Samples samples = samples_of(5, 3);
+  Dataset data = testing::dataset_of(samples, Storage::dense64);
+  const Vector delta = random_margins(samples, 0.75, 5);
+  data.margins = {testing::features_of(delta, samples.n, false), 1.0};
+  const TrainOptions options = options_for("usunier:3", SolverName::block);
+  const TrainResult dense = train(data, options);
+  data.margins = sparse_margins(samples, delta, 1e17);
+  const TrainResult sparse = train(data, options);
+  EXPECT_EQ(sparse.model.W, dense.model.W);
+  EXPECT_EQ(sparse.model.certificate.primal, dense.model.certificate.primal);
 }
 
 TEST(Margins, ReachTheGoldenOptimaWithCosts) {
@@ -450,6 +474,20 @@ TEST(Joint, StartsFromADual) {
   EXPECT_LE(train_joint(plain, labels, options).iterations, 2);
 }
 
+// A number that is none, in a feature of the first class alone.
+struct OneBadNumber {
+  std::int64_t examples() const { return 3; }
+  std::int64_t classes() const { return 3; }
+  std::int64_t dimension() const { return 3; }
+  double at(std::int64_t i, std::int64_t j) const { return i == 1 && j == 0 ? NAN : 1.0 + static_cast<double>(i); }
+  void scores(std::int64_t i, std::span<const double> w, std::span<double> s) const {
+    for (std::int64_t j = 0; j < 3; ++j) s[static_cast<std::size_t>(j)] = at(i, j) * w[static_cast<std::size_t>(j)];
+  }
+  void accumulate(std::int64_t i, std::span<const Entry> alpha, std::span<double> sum) const {
+    for (const auto& [j, value] : alpha) sum[static_cast<std::size_t>(j)] += value * at(i, j);
+  }
+};
+
 TEST(Joint, RefusesWhatItCannotDo) {
   PlainJoint plain = random_joint(10, 3, 4, 1);
   const auto sentence = [&](const JointLabels& labels, const TrainOptions& options) -> std::string {
@@ -470,8 +508,8 @@ TEST(Joint, RefusesWhatItCannotDo) {
   options.checkpoints.path = "somewhere";
   EXPECT_THAT(sentence({plain.y, {}, {}}, options), ::testing::HasSubstr("checkpoints"));
   EXPECT_THAT(sentence({{0, 1}, {}, {}}, {}), ::testing::HasSubstr("2 labels for 10 rows"));
-  plain.psi[50] = NAN;
-  EXPECT_THAT(sentence({plain.y, {}, {}}, {}), ::testing::HasSubstr("not finite"));
+  OneBadNumber bad;
+  EXPECT_THROW(train_joint(bad, {{0, 1, 1}, {}, {}}), Error);
   EXPECT_THROW(JointTensor(testing::features_of(Vector(10, 1.0), 5, false), 3), Error);
 }
 
