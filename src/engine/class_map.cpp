@@ -178,8 +178,9 @@ std::unique_ptr<EntryProducts> make_entry_products(const Problem& problem, int t
 class ClassScores final : public BlockScores, public FaceScores {
  public:
   ClassScores(const Problem& problem, std::shared_ptr<const ClassMap> map, std::unique_ptr<BlockScores> plain,
-              int threads)
+              bool gram, int threads)
       : problem_(problem),
+        gram_(gram),
         map_(std::move(map)),
         plain_(std::move(plain)),
         sums_(make_cpu_engine(problem, threads)),
@@ -212,6 +213,8 @@ class ClassScores final : public BlockScores, public FaceScores {
   void exchange(State& state) override { plain_->exchange(state); }
 
   FaceScores* face() override { return this; }
+  // A product goes through the weights, and with a Gram matrix costs as much as an epoch.
+  std::int64_t epochs_per_ascent() const override { return gram_ ? 16 : plain_->face()->epochs_per_ascent(); }
   void set_entries(const EntryList& entries) override {
     entries_ = &entries;
     products_->set_entries(entries);
@@ -275,6 +278,7 @@ class ClassScores final : public BlockScores, public FaceScores {
   }
 
   const Problem& problem_;
+  const bool gram_;
   const std::shared_ptr<const ClassMap> map_;
   const std::unique_ptr<BlockScores> plain_;
   const std::unique_ptr<Engine> sums_;  // for the plain W(A)
@@ -422,8 +426,8 @@ std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_pt
 }
 
 std::unique_ptr<BlockScores> make_class_scores(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                               std::unique_ptr<BlockScores> plain, int threads) {
-  return std::make_unique<ClassScores>(problem, std::move(map), std::move(plain), threads);
+                                               std::unique_ptr<BlockScores> plain, bool gram, int threads) {
+  return std::make_unique<ClassScores>(problem, std::move(map), std::move(plain), gram, threads);
 }
 
 }  // namespace topwolf

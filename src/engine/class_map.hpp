@@ -56,8 +56,8 @@ bool is_identity(const FeatureView& phi);
 // The plain engine with phi around it: W stands for V (p x D) in all verbs.
 std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map, int threads);
 
-// The plain scores with phi around them.
+// The plain scores, from a Gram matrix or from weights, with phi around them.
 std::unique_ptr<BlockScores> make_class_scores(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                               std::unique_ptr<BlockScores> plain, int threads);
+                                               std::unique_ptr<BlockScores> plain, bool gram, int threads);
 
 }  // namespace topwolf

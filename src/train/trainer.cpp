@@ -104,7 +104,7 @@ void Trainer::make_scores() {
   if (method_.solver != SolverName::block || scores_) return;
   make_shared();
   scores_ = method_.gram ? make_gram_scores(problem_, gram_, threads_) : make_weights_scores(problem_, threads_);
-  if (map_) scores_ = make_class_scores(problem_, map_, std::move(scores_), threads_);
+  if (map_) scores_ = make_class_scores(problem_, map_, std::move(scores_), method_.gram, threads_);
 }
 
 // Where the solver begins: in the middle of a run, at the last run's dual, at a dual that was given, or at 0.

@@ -40,7 +40,7 @@ TEST(CurvedStep, GainsWhatItSaysAndNeverLoses) {
     for (std::int64_t e = 0; e < m * p; ++e) phi.push_back(rng.normal() * (e % p == 0 ? 3.0 : 1.0));
     const auto map = std::make_shared<ClassMap>(DenseView<double>{phi.data(), m, p, p});
     const auto engine = make_class_engine(problem, map, 1);
-    const auto scores = make_class_scores(problem, map, make_weights_scores(problem, 1), 1);
+    const auto scores = make_class_scores(problem, map, make_weights_scores(problem, 1), false, 1);
     Vector K(static_cast<std::size_t>(m * m), 0.0);
     for (std::int64_t a = 0; a < m; ++a) {
       for (std::int64_t b = 0; b < m; ++b) {
