@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from . import _core
 from ._estimator import TopwolfClassifier
 from ._features import to_features
-from ._structure import check_margins, features_or_none
 
 
 class TopwolfJointClassifier(BaseEstimator):
@@ -119,14 +118,7 @@ class TopwolfJointClassifier(BaseEstimator):
         if sample_weight is not None:
             weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight").ravel()
         probe = self._probe(m)
-        options = {
-            **probe._options(),
-            "bias": 0.0,
-            "keep_dual": False,
-            "start": None,
-            "margins": features_or_none(check_margins(margins, len(y), m)),
-            "margin_default": float(margin_default),
-        }
+        options = {**probe._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
         observer, table = probe._observer(callback, {})
         result = _core.train_tensor(to_features(rows), numbers_of, m, options, weights, observer)
         if table is not None:

@@ -16,9 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from . import _core
-from ._estimator import MatrixLike, TopwolfClassifier
+from ._estimator import TopwolfClassifier
 from ._features import to_features
-from ._structure import check_margins, features_or_none
+from ._fitted import MatrixLike
 from ._weights import BARE_MODEL, antisymmetric
 
 _METRICS = ("top1", "top3", "top5", "top10", "cost")
@@ -154,13 +154,7 @@ class_weight, n_jobs, random_state, verbose
         grid = self._grid()
         folds = [tuple(np.asarray(part, np.int64) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
         self._check_folds(folds)
-        options = {
-            **self._options(),
-            "keep_dual": False,
-            "start": None,
-            "margins": features_or_none(check_margins(margins, len(y), len(self.classes_))),
-            "margin_default": float(margin_default),
-        }
+        options = {**self._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
         features = to_features(X)
         judge = None if self.scoring in (None, "accuracy", *_METRICS) else self._judge(X, y, folds)
         metric = self.scoring if self.scoring in _METRICS else "top1"

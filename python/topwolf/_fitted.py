@@ -1,0 +1,218 @@
+"""What a fitted classifier does: scores, predictions, errors, other classes, files. How it was fitted is not its business."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import numbers
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core
+from ._features import to_features
+from ._labels import to_names
+from ._structure import check_class_features, costs_of
+from ._weights import from_attributes, to_attributes
+
+if TYPE_CHECKING:
+    from ._estimator import TopwolfClassifier
+
+MatrixLike = Any  # array-like or sparse
+Path = str | os.PathLike[str]
+
+
+class FittedClassifier:
+    """The half of :class:`TopwolfClassifier` that begins after `fit`: `_take` sets its attributes from a model."""
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "coef_")
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Scores of the classes.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), (n_samples,) for two classes
+            For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
+        """
+        features = self._features(X)
+        scores = _core.decision_scores(self._model(), features, self._threads())
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """The class with the highest score for each row of X."""
+        return self.predict_top_k(X, k=1)[:, 0]
+
+    def predict_top_k(
+        self, X: MatrixLike, k: int | None = None, return_scores: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """The k best classes for each row of X, best first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        k : int, default=None
+            From 1 to the number of classes. None: `k_`.
+        return_scores : bool, default=False
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of shape (n_samples, k)
+            Only if `return_scores`.
+        """
+        features = self._features(X)
+        k = self._check_k(k)
+        best, scores = _core.predict_top_k(self._model(), features, k, self._threads())
+        labels = self.classes_[best]
+        return (labels, scores) if return_scores else labels
+
+    def top_k_error(
+        self, X: MatrixLike, y: ArrayLike, k: int | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The share of rows whose label is not among the k best classes; k as in `predict_top_k`."""
+        labels = self.predict_top_k(X, k)
+        y = np.asarray(y).ravel()
+        if len(y) != len(labels):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(labels)}, {len(y)}]")
+        return float(np.average(~np.any(labels == y[:, None], axis=1), weights=sample_weight))
+
+    def mean_cost(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        margins: MatrixLike | None = None,
+        margin_default: float = 1.0,
+    ) -> float:
+        """The mean cost of `predict`: by `margins` where they are given, else by `cost_matrix`, else 1 for every error."""
+        chosen, y = self._class_numbers(self.predict(X)), np.asarray(y).ravel()
+        if len(y) != len(chosen):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(chosen)}, {len(y)}]")
+        own = self._class_numbers(y)
+        costs = costs_of(chosen, own, len(self.classes_), self.cost_matrix, margins, margin_default)
+        return float(np.average(costs, weights=sample_weight))
+
+    def with_classes(self, classes: ArrayLike, class_features: MatrixLike) -> TopwolfClassifier:
+        """This classifier for other classes, which need not have been seen in fitting; it must have `class_features`.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,)
+            Labels, each once.
+        class_features : {array-like, sparse matrix} of shape (n_classes, n_class_features)
+            A row for each of `classes`.
+
+        Returns
+        -------
+        clf : TopwolfClassifier
+            Its `classes_` are sorted. It has no certificate, no costs and no loss of its own: those are about the
+            classes of the fit.
+        """
+        check_is_fitted(self)
+        if self._record["class_features"] is None:
+            raise ValueError("Only a classifier that was fitted with class_features can score other classes.")
+        labels, order = np.unique(np.asarray(classes), return_index=True)
+        phi = check_class_features(class_features, len(np.asarray(classes)))[order]  # indexing copies
+        if len(labels) != len(np.asarray(classes)) or len(labels) < 2:
+            raise ValueError("classes must hold at least two labels, each once.")
+        if phi.shape[1] != len(self.class_coef_):
+            raise ValueError(f"class_features has {phi.shape[1]} columns, but {len(self.class_coef_)} were fitted.")
+        other = copy.copy(self)
+        of_the_fit = ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_", "trace_", "solver_choice_", "evals_result_")
+        for name in (*of_the_fit, "_dual"):
+            vars(other).pop(name, None)
+        other.set_params(loss="max_hinge", k=None, rho=None, smoothing=0.0, cost_matrix=None, class_features=phi)
+        other.classes_, other.k_ = labels, 1
+        record = {
+            **self._record,
+            "weights": np.asarray(phi @ self.class_coef_.astype(np.float64)),
+            "class_names": [str(j) for j in range(len(labels))],
+            "class_features": phi,
+            "class_weights": self.class_coef_.astype(np.float64),
+            "certified": False,
+            "cost_matrix": None,
+            "k": None,
+            "rho": None,
+            "smoothing": 0.0,
+            "loss": "max-hinge",
+        }
+        other._take(record, self.coef_.dtype)
+        return other
+
+    def save(self, path: Path) -> None:
+        """Write a model file that the command line and `load` read."""
+        _core.save_model(self._named_model(), os.fspath(path))
+
+    def to_liblinear(self, path: Path) -> None:
+        """Write the weights as a model that ``liblinear-predict`` reads. The labels must be integers."""
+        _core.save_liblinear(self._named_model(), os.fspath(path))
+
+    def to_onnx(self, path: Path | None = None) -> Any:
+        """The classifier as an ONNX model; needs the package onnx.
+
+        Input ``X`` of the type of `coef_`; outputs ``label`` and ``scores`` (n_samples, n_classes), also for two classes.
+        Returns the model, and writes it to `path` where one is given.
+        """
+        check_is_fitted(self)
+        from ._onnx import to_onnx
+
+        return to_onnx(self, path)
+
+    def _class_numbers(self, y):
+        """-1 for a label that is none of the classes."""
+        place = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+        return np.where(self.classes_[place] == y, place, -1).astype(np.int32)
+
+    def _take(self, model, dtype):
+        """The attributes from a model; what they do not say is kept for the model file."""
+        weights, class_weights = model.pop("weights"), model.pop("class_weights")
+        if model["class_features"] is not None:
+            self.class_coef_ = class_weights.astype(dtype)
+        else:
+            vars(self).pop("class_coef_", None)
+        self.coef_, self.intercept_, self._constant = to_attributes(weights, model["d"], model["bias"], dtype)
+        self.n_iter_ = model["iterations"]
+        self._record = model
+        self._digest = self._digest_now()  # says later whether somebody has changed the attributes
+        if not model["certified"]:
+            return
+        self.primal_, self.dual_, self.status_ = model["primal"], model["dual"], model["status"]
+        self.dual_gap_ = max(0.0, self.primal_ - self.dual_)
+        self.relative_gap_ = self.dual_gap_ / self.primal_ if self.dual_gap_ > 0 else 0.0
+
+    def _model(self):
+        """The fields of a model, from the attributes as they are now; its classes are numbers."""
+        weights = from_attributes(self.coef_, self.intercept_, self._constant, self._record["bias"])
+        return {**self._record, "weights": weights, "class_features": None, "class_weights": None}
+
+    def _digest_now(self):
+        trained = [self.coef_, self.intercept_, getattr(self, "class_coef_", self.intercept_)]
+        return hashlib.blake2b(b"".join(array.tobytes() for array in trained)).hexdigest()
+
+    def _named_model(self):
+        """The same with the labels, for a file."""
+        check_is_fitted(self)
+        label_type, names = to_names(self.classes_)
+        model = {**self._model(), "label_type": label_type, "class_names": names, "command": repr(self)}
+        if self._digest_now() != self._digest:  # somebody else's weights have no certificate
+            model.update(certified=False, precision="float64")
+        elif self._record["class_features"] is not None:
+            model["class_features"] = to_features(self._record["class_features"])
+            model["class_weights"] = self.class_coef_.astype(np.float64)
+        return model
+
+    def _features(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return to_features(X)
+
+    def _check_k(self, k):
+        k = self.k_ if k is None else k
+        if not isinstance(k, numbers.Integral) or not 1 <= k <= len(self.classes_):
+            raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of classes, {len(self.classes_)}.")
+        return int(k)
