@@ -102,6 +102,7 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["train_seconds"] = run.train_seconds;
   add_data(document, data);
   add_loss(document, model.loss);
+  if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
   document["lambda"] = model.lambda;
   document["C"] = run.result.C;
   document["solver"] = model.solver;
@@ -123,10 +124,13 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
 
 std::string to_text(const Run& run, const Dataset& data, const std::string& path) {
   const Model& model = run.result.model;
+  std::string problem = describe_loss(model.loss);
+  if (data.margins.given()) problem += ", with margins row by row";
+  if (model.class_features.rows() > 0) problem += fmt::format(", {} class features", model.class_features.cols());
   std::string text = fmt::format(
       "{} rows, {} features, {} classes; {}\n{} in {:.2f} s: {} (primal {:.6g}, dual {:.6g})\n", data.X.rows(),
-      data.X.cols(), data.classes.size(), describe_loss(model.loss), status_sentence(model.status, model.iterations),
-      run.train_seconds, certificate_sentence(model.certificate), model.certificate.primal, model.certificate.dual);
+      data.X.cols(), data.classes.size(), problem, status_sentence(model.status, model.iterations), run.train_seconds,
+      certificate_sentence(model.certificate), model.certificate.primal, model.certificate.dual);
   if (model.status == Status::stalled && model.precision == Precision::float32)
     text += "float32 cannot come closer; --precision float64 can\n";
   if (run.held_out_errors) {

@@ -72,6 +72,7 @@ def test_sparse_margins_have_a_default(topwolf, tmp_path, data, rows, labels):
     full = topwolf.json("train", data, "a.topwolf", "--margins", "dense.npy", "--tolerance", "1e-6")
     few = topwolf.json("train", data, "b.topwolf", "--margins", "sparse.svm", "--margin-default", "0.5", "--tolerance", "1e-6")
     assert few["primal"] == pytest.approx(full["primal"], rel=2e-6)
+    assert "with margins row by row" in topwolf("train", "-q", data, "d.topwolf", "--margins", "dense.npy").stdout
     unit = topwolf.json("train", data, "c.topwolf", "--margins", "sparse.svm", "--tolerance", "1e-6")
     assert unit["primal"] > few["primal"]
 
@@ -122,7 +123,9 @@ def test_classes_that_were_never_seen_can_be_scored(topwolf, tmp_path, data, row
     found = topwolf.json("train", data, "m.topwolf", "--class-features", "phi.svm", "--dual", "m.dual", "--loss", "usunier:2")
     assert found["status"] == "converged"
     assert topwolf.json("verify", data, "m.topwolf", "--dual", "m.dual")["holds"]
-    assert topwolf.json("inspect", "m.topwolf")["class_features"] == 4
+    assert topwolf.json("inspect", "m.topwolf")["class_features"] == found["class_features"] == 4
+    said = topwolf("train", "-q", data, "n.topwolf", "--class-features", "phi.svm").stdout
+    assert "max-hinge, 4 class features\n" in said
     own = topwolf("predict", "-q", data, "m.topwolf", "-k", CLASSES, "--scores").stdout
     assert topwolf("predict", "-q", data, "m.topwolf", "-k", CLASSES, "--scores", "--class-features", "phi.svm").stdout == own
     # A class with the features of the second, and one with those of the third.
