@@ -6,8 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 
 #include "core/clock.hpp"
 #include "core/names.hpp"
@@ -96,6 +98,8 @@ nb::dict trace_of(const std::vector<IterationRecord>& records) {
   column("dual", &IterationRecord::dual);
   column("relative_gap", &IterationRecord::relative_gap);
   column("step", &IterationRecord::step);
+  column("iterate_primal", &IterationRecord::iterate_primal);
+  column("iterate_dual", &IterationRecord::iterate_dual);
   return out;
 }
 
@@ -115,10 +119,26 @@ nb::object taken(nb::python_error& error) {
 #endif
 }
 
+// An iteration as Python sees it, which may keep it for longer than there are weights to look at.
+struct PyRecord : IterationRecord {
+  std::weak_ptr<const Progress> progress;
+  std::size_t rows;
+
+  nb::object weights() const {
+    const std::shared_ptr<const Progress> now = progress.lock();
+    if (!now) throw std::runtime_error("the weights of a pass are there only while the callback is called");
+    std::vector<double> W = now->weights();
+    const std::size_t size = W.size();
+    return rows == 1 ? to_array(std::move(W), {size}) : to_array(std::move(W), {rows, size / rows});
+  }
+};
+
 // Looks at every iteration; asks Python for signals and, if there is one, calls the observer.
 class Watch {
  public:
-  explicit Watch(nb::object observer) : observer_(std::move(observer)) {}
+  // The weights have so many rows: a vector where it is one.
+  Watch(nb::object observer, std::int64_t rows)
+      : observer_(std::move(observer)), rows_(static_cast<std::size_t>(rows)) {}
 
   bool operator()(const Progress& progress) {
     records_.push_back(progress);
@@ -131,12 +151,8 @@ class Watch {
     try {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!asked) return true;
-      const nb::object weights = nb::cpp_function([&progress] {
-        std::vector<double> W = progress.weights();
-        const std::size_t size = W.size();
-        return to_array(std::move(W), {size});
-      });
-      return !nb::cast<bool>(observer_(nb::cast(static_cast<const IterationRecord&>(progress)), weights));
+      const std::shared_ptr<const Progress> now(&progress, [](const Progress*) {});
+      return !nb::cast<bool>(observer_(PyRecord{progress, now, rows_}));
     } catch (nb::python_error& error) {
       error_ = taken(error);
       return false;
@@ -148,6 +164,7 @@ class Watch {
 
  private:
   nb::object observer_;
+  std::size_t rows_;
   std::vector<IterationRecord> records_;
   double last_look_s_ = 0.0;
   nb::object error_ = nb::none();
@@ -171,7 +188,7 @@ nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64
                      const nb::object& weights, const nb::object& observer) {
   const TrainOptions asked = options_from(options);
   const Dataset data = dataset_from(features, y, m, weights, options);
-  Watch watch(observer);
+  Watch watch(observer, m);
   TrainResult result;
   {
     nb::gil_scoped_release release;
@@ -190,7 +207,7 @@ nb::dict train_tensor(const PyFeatures& psi, const LabelArray& y, std::int64_t m
   labels.y = to_vector(y);
   if (!weights.is_none()) labels.weights = to_vector(nb::cast<DoubleArray>(weights));
   labels.margins = margins_from(options);
-  Watch watch(observer);
+  Watch watch(observer, 1);
   JointResult result;
   {
     nb::gil_scoped_release release;
@@ -323,13 +340,18 @@ double objective_of(const PyFeatures& features, const LabelArray& y, std::int64_
 }  // namespace
 
 void bind_train(nb::module_& module) {
-  nb::class_<IterationRecord>(module, "IterationRecord", "What one pass over the data saw.")
-      .def_ro("iteration", &IterationRecord::iteration)
-      .def_ro("seconds", &IterationRecord::seconds)
-      .def_ro("primal", &IterationRecord::primal, "The lowest so far.")
-      .def_ro("dual", &IterationRecord::dual, "The highest so far.")
-      .def_ro("relative_gap", &IterationRecord::relative_gap, "(primal - dual) / primal.")
-      .def_ro("step", &IterationRecord::step);
+  nb::class_<PyRecord>(module, "IterationRecord", "What one pass over the data saw.")
+      .def_ro("iteration", &PyRecord::iteration)
+      .def_ro("seconds", &PyRecord::seconds)
+      .def_ro("primal", &PyRecord::primal, "The lowest so far.")
+      .def_ro("dual", &PyRecord::dual, "The highest so far.")
+      .def_ro("relative_gap", &PyRecord::relative_gap, "(primal - dual) / primal.")
+      .def_ro("step", &PyRecord::step)
+      .def_ro("iterate_primal", &PyRecord::iterate_primal, "At the point this pass visited.")
+      .def_ro("iterate_dual", &PyRecord::iterate_dual, "At the point this pass visited.")
+      .def("weights", &PyRecord::weights,
+           "The weights of this pass, a row for every class and, where there is an intercept, a last column for it; "
+           "computed when asked for, and only while the callback is called.");
   nb::class_<ProgressTable>(module, "ProgressTable", "The progress table of the command line.")
       .def(
           "__init__",
@@ -337,7 +359,7 @@ void bind_train(nb::module_& module) {
             new (self) ProgressTable(std::move(sink), ProgressStyle{});
           },
           nb::arg("sink"))
-      .def("observe", [](ProgressTable& self, const IterationRecord& record) { self.observe(record); })
+      .def("observe", [](ProgressTable& self, const PyRecord& record) { self.observe(record); })
       .def("finish", &ProgressTable::finish);
   module.def("train", &train_model, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("observer").none());

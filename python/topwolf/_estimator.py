@@ -238,7 +238,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
             Rows whose top-k errors are recorded after every pass, in `evals_result_`.
         callback : callable, default=None
             Called as ``callback(record)`` after every pass with an :class:`IterationRecord`; fitting ends, with status
-            "interrupted", when it returns True.
+            "interrupted", when it returns True. Meanwhile ``record.weights()`` are the weights of that pass.
         margins : {array-like, sparse matrix} of shape (n_samples, n_classes), default=None
             What it costs to take a row for each of `classes_`, row by row, instead of `cost_matrix`: at least 0, and 0
             for its own class.
@@ -408,11 +408,11 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         if callback is None and table is None and not evaluations:
             return None, None
 
-        def observe(record, weights):
+        def observe(record):
             if table is not None:
                 table.observe(record)
             if evaluations:
-                self._evaluate(evaluations, weights())
+                self._evaluate(evaluations, record.weights())
             return bool(callback(record)) if callback is not None else False
 
         return observe, table
@@ -421,7 +421,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         m = len(self.classes_)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         names = [str(j) for j in range(m)]
-        model = {**BARE_MODEL, "weights": weights.reshape(m, -1), "d": self.n_features_in_, "bias": bias, "class_names": names}
+        model = {**BARE_MODEL, "weights": weights, "d": self.n_features_in_, "bias": bias, "class_names": names}
         for features, y, errors in evaluations.values():
             ks = [int(name.split("_")[1]) for name in errors]
             for values, error in zip(errors.values(), _core.top_k_errors(model, features, y, ks, self._threads())):

@@ -313,6 +313,31 @@ def test_the_callback_sees_every_pass_and_can_stop(digits):
     assert clf.primal_ >= clf.dual_
 
 
+@pytest.mark.parametrize("solver", ["block", "apg", "lsfw", "stdfw", "pg"])
+def test_the_callback_can_look_at_the_weights(digits, solver):
+    X, y = digits
+    looked = []
+
+    def callback(record):
+        looked.append((record, record.weights()))
+
+    clf = TopwolfClassifier(solver=solver, max_iter=4, tol=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        clf.fit(X, y, callback=callback)
+    rows = np.hstack([X, np.ones((len(X), 1))])
+    for (record, W), (_, before) in zip(looked[1:], looked):
+        assert W.shape == (10, X.shape[1] + 1)
+        if solver != "block":  # whose pass ends where the next one begins
+            scores = rows @ before.T
+            loss = (scores + 1 - np.eye(10)[y] - scores[np.arange(len(y)), y][:, None]).max(axis=1)
+            assert record.iterate_primal == pytest.approx(0.5 * (before**2).sum() / len(y) + loss.mean(), rel=1e-6)
+        assert record.primal <= record.iterate_primal and record.dual >= record.iterate_dual
+    np.testing.assert_array_equal(clf.trace_["iterate_primal"], [record.iterate_primal for record, _ in looked])
+    np.testing.assert_array_equal(clf.trace_["iterate_dual"], [record.iterate_dual for record, _ in looked])
+    with pytest.raises(RuntimeError, match="only while the callback is called"):
+        looked[0][0].weights()
+
+
 def test_an_error_in_the_callback_comes_out_and_the_model_stays(digits):
     X, y = digits
 

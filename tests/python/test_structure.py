@@ -288,8 +288,8 @@ def test_joint_weights_margins_and_refusals():
     margins = 2.0 * (1 - np.eye(4)[y])
     assert TopwolfJointClassifier().fit(psi, y, margins=margins).primal_ > TopwolfJointClassifier().fit(psi, y).primal_
     records = []
-    TopwolfJointClassifier().fit(psi, y, callback=lambda record: records.append(record.iteration))
-    assert records[0] == 1
+    TopwolfJointClassifier().fit(psi, y, callback=lambda record: records.append((record.iteration, record.weights())))
+    assert records[0][0] == 1 and records[0][1].shape == (5,)
     for bad, match in [
         (lambda: TopwolfJointClassifier().fit(psi[:10], y), "10 samples, but y has 30"),
         (lambda: TopwolfJointClassifier().fit(psi.reshape(-1, 5)[:-1], y), "not a multiple"),
