@@ -25,12 +25,14 @@ struct Certificate {
 struct IterationRecord {
   std::int64_t iteration = 0;
   double seconds = 0.0;
-  double primal = 0.0;          // lowest so far
-  double dual = 0.0;            // highest so far
-  double relative_gap = 0.0;    // (primal - dual) / primal
-  double step = 0.0;            // gamma
-  double iterate_primal = 0.0;  // at the point this pass visited
-  double iterate_dual = 0.0;
+  double primal = 0.0;        // lowest so far
+  double dual = 0.0;          // highest so far
+  double relative_gap = 0.0;  // (primal - dual) / primal
+  double step = 0.0;          // gamma
+  // Of the point that the pass looked at: for lsfw, stdfw and pg where the one before it ended, for apg where it took
+  // off from; for block, which moves all the time, an estimate.
+  double iterate_primal = 0.0;
+  double iterate_dual = 0.0;  // for lsfw, stdfw and pg of the same point, for apg and block where the pass ended
 };
 
 // The same while it happens: the weights can be looked at too.
@@ -38,7 +40,7 @@ class Progress : public IterationRecord {
  public:
   Progress(const IterationRecord& record, std::function<std::vector<double>()> weights)
       : IterationRecord(record), weights_(std::move(weights)) {}
-  // W at this point (m x D), not certified. Computed when asked for, and only while the observer is called.
+  // W after this pass (m x D), not certified. Computed when asked for, and only while the observer is called.
   std::vector<double> weights() const { return weights_(); }
 
  private:

@@ -347,10 +347,14 @@ void bind_train(nb::module_& module) {
       .def_ro("dual", &PyRecord::dual, "The highest so far.")
       .def_ro("relative_gap", &PyRecord::relative_gap, "(primal - dual) / primal.")
       .def_ro("step", &PyRecord::step)
-      .def_ro("iterate_primal", &PyRecord::iterate_primal, "At the point this pass visited.")
-      .def_ro("iterate_dual", &PyRecord::iterate_dual, "At the point this pass visited.")
+      .def_ro("iterate_primal", &PyRecord::iterate_primal,
+              "Of the point that the pass looked at: for lsfw, stdfw and pg where the one before it ended, for apg "
+              "where it "
+              "took off from; for block, which moves all the time, an estimate.")
+      .def_ro("iterate_dual", &PyRecord::iterate_dual,
+              "For lsfw, stdfw and pg of the same point, for apg and block of the point where the pass ended.")
       .def("weights", &PyRecord::weights,
-           "The weights of this pass, a row for every class and, where there is an intercept, a last column for it; "
+           "The weights after this pass, a row for every class and, where there is an intercept, a last column for it; "
            "computed when asked for, and only while the callback is called.");
   nb::class_<ProgressTable>(module, "ProgressTable", "The progress table of the command line.")
       .def(

@@ -125,7 +125,8 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         primal_ - dual_, and that over primal_.
     status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}
     trace_ : dict of ndarrays
-        `iteration`, `seconds`, `primal`, `dual`, `relative_gap` and `step` of every pass.
+        `iteration`, `seconds`, `primal`, `dual`, `relative_gap`, `step`, `iterate_primal` and `iterate_dual` of every pass, as
+        in :class:`IterationRecord`.
     evals_result_ : dict
         With `eval_set`: for ``"validation_0"``, ... a dict of ``"top_1_error"``, ..., lists with an entry per pass.
     solver_choice_ : str
@@ -238,7 +239,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
             Rows whose top-k errors are recorded after every pass, in `evals_result_`.
         callback : callable, default=None
             Called as ``callback(record)`` after every pass with an :class:`IterationRecord`; fitting ends, with status
-            "interrupted", when it returns True. Meanwhile ``record.weights()`` are the weights of that pass.
+            "interrupted", when it returns True. Meanwhile ``record.weights()`` are the weights after that pass.
         margins : {array-like, sparse matrix} of shape (n_samples, n_classes), default=None
             What it costs to take a row for each of `classes_`, row by row, instead of `cost_matrix`: at least 0, and 0
             for its own class.

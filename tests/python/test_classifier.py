@@ -327,7 +327,7 @@ def test_the_callback_can_look_at_the_weights(digits, solver):
     rows = np.hstack([X, np.ones((len(X), 1))])
     for (record, W), (_, before) in zip(looked[1:], looked):
         assert W.shape == (10, X.shape[1] + 1)
-        if solver != "block":  # whose pass ends where the next one begins
+        if solver in ("lsfw", "stdfw", "pg"):  # whose pass looks at the point where the one before it ended
             scores = rows @ before.T
             loss = (scores + 1 - np.eye(10)[y] - scores[np.arange(len(y)), y][:, None]).max(axis=1)
             assert record.iterate_primal == pytest.approx(0.5 * (before**2).sum() / len(y) + loss.mean(), rel=1e-6)

@@ -1,0 +1,199 @@
+"""The experiments: each takes rows and returns plain numbers."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from paper import PLACES
+from sets import Rows
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+from topwolf import TopwolfClassifier, _core
+from topwolf._features import to_features
+
+BATCH = {"PG": "pg", "StdFW": "stdfw", "LSFW": "lsfw"}  # the paper's names: ours
+RHO = np.array([5.0, 4.0, 3.0, 2.0, 1.0]) / 15.0  # max(0, 6 - j) / 15
+OPTIMUM_GAP = 1e-9
+BLOCK_CURVE_GAP = 1e-6  # where block's curve ends: what float32 rows allow
+FOLDS = 3
+UNREACHABLE = 1e-12  # as a tolerance: all iterations are made
+PATIENCE = 100_000  # as an iteration limit: the tolerance decides
+
+
+@dataclass(frozen=True)
+class Loss:
+    """An estimator's parameters. With `costs` they include a cost matrix, which comes from the rows trained on."""
+
+    parameters: dict
+    costs: bool = False
+
+    def on(self, X: np.ndarray, y: np.ndarray) -> dict:
+        return {**self.parameters, "cost_matrix": distances(X, y)} if self.costs else self.parameters
+
+
+PAPER_LOSS = Loss({"loss": "weighted_usunier", "rho": RHO})
+
+
+# Figures 1 and 2, Table 2: lambda = 1 / n is C = 1
+
+
+def optimum(rows: Rows, smoothing: float) -> dict:
+    clf = TopwolfClassifier(
+        **PAPER_LOSS.parameters, smoothing=smoothing, solver="block", tol=OPTIMUM_GAP, max_iter=PATIENCE
+    ).fit(rows.X.astype(np.float64), rows.y)
+    if clf.status_ != "converged":
+        raise RuntimeError(f"the optimum of {rows.title} is known only to a gap of {clf.relative_gap_:.2g}")
+    return {"primal": clf.primal_, "dual": clf.dual_, "relative_gap": clf.relative_gap_}
+
+
+def convergence(rows: Rows, method: str, smoothing: float, passes: int) -> dict:
+    """P, D and the time of every iterate, and where that was measured."""
+    curve = _block_curve if method == "block" else _batch_curve
+    return {**curve(rows, method, smoothing, passes), "machine": machine()}
+
+
+def _batch_curve(rows, method, smoothing, passes):
+    """A pass sees P and D of the point that the one before it made."""
+    clf = TopwolfClassifier(
+        **PAPER_LOSS.parameters, smoothing=smoothing, solver=BATCH[method], tol=UNREACHABLE, max_iter=passes
+    )
+    trace = _fit_in_passes(clf, rows.X, rows.y).trace_
+    return {
+        "iteration": trace["iteration"][:-1].tolist(),
+        "seconds": trace["seconds"][:-1].tolist(),
+        "primal": trace["iterate_primal"][1:].tolist(),
+        "dual": trace["iterate_dual"][1:].tolist(),
+    }
+
+
+def _block_curve(rows, method, smoothing, passes):
+    """P comes from a second fit, the same to the last bit, so that computing it costs the first one no time."""
+    clf = TopwolfClassifier(
+        **PAPER_LOSS.parameters, smoothing=smoothing, solver=method, tol=BLOCK_CURVE_GAP, max_iter=passes
+    )
+    trace = _fit_in_passes(clf, rows.X, rows.y).trace_
+    features, y, m = to_features(rows.X), rows.y.astype(np.int32), rows.shape[2]
+    options = {**clf._options(len(y), None, 1.0), "keep_dual": False, "start": None}
+    primal = []
+
+    def look(record):
+        primal.append(_core.objective(features, y, m, options, None, record.weights()))
+
+    _fit_in_passes(clf, rows.X, rows.y, callback=look)
+    curve = {"iteration": "iteration", "seconds": "seconds", "dual": "iterate_dual"}
+    return {**{name: trace[column].tolist() for name, column in curve.items()}, "primal": primal}
+
+
+def machine() -> str:
+    """The processor, and how many of its cores this program may use."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = re.findall(r"^model name\s*:\s*(.*)$", cpuinfo.read_text(), re.MULTILINE) if cpuinfo.exists() else []
+    return f"{len(os.sched_getaffinity(0))} cores of {names[0] if names else platform.machine()}"
+
+
+# Table 1
+
+
+def choose_C(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], iterations: int) -> dict:
+    """The C whose held-out errors, as in the table, have the lowest mean."""
+    means = [float(np.mean(held_out_errors(rows, method, loss, C, iterations))) for C in Cs]
+    best = int(np.argmin(means))
+    return {"errors": means, "C": Cs[best], "error": means[best]}
+
+
+def held_out_errors(rows: Rows, method: str, loss: Loss, C: float, iterations: int, places=PLACES) -> np.ndarray:
+    """At each place, the mean over the folds of the first trial's training half."""
+    train, _ = halves(rows, 0)
+    X, y = rows.X[train], rows.y[train]
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y)
+    found = [errors(*train_with(method, loss, C, X[a], y[a], iterations), X[b], y[b], places) for a, b in folds]
+    return np.mean(found, axis=0)
+
+
+def trial(rows: Rows, method: str, loss: Loss, C: float, number: int, iterations: int, places=PLACES) -> list[float]:
+    """The errors on one half of a classifier trained on the other."""
+    train, test = halves(rows, number)
+    W, classes = train_with(method, loss, C, rows.X[train], rows.y[train], iterations)
+    return errors(W, classes, rows.X[test], rows.y[test], places)
+
+
+def halves(rows: Rows, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Half of the rows at random; the trials of all methods have the same halves, which pairs them."""
+    order = np.random.default_rng(1000 + number).permutation(len(rows.y))
+    return np.split(order, [len(order) // 2])
+
+
+def train_with(method, loss, C, X, y, iterations):
+    """W, with the intercept as its last column, and its classes: block at its own tolerance, the others at the last iterate."""
+    parameters = {**loss.on(X, y), "C": C}
+    if method == "block":
+        clf = TopwolfClassifier(**parameters, solver="block", max_iter=PATIENCE).fit(X, y)
+        return np.column_stack([clf.coef_, clf.intercept_]), clf.classes_
+    last = {}
+
+    def keep(record):
+        if record.iteration == iterations or record.step == 0.0:  # with which there is nowhere left to go
+            last["W"] = record.weights()
+
+    clf = TopwolfClassifier(**parameters, solver=BATCH[method], tol=UNREACHABLE, max_iter=iterations)
+    _fit_in_passes(clf, X, y, callback=keep)
+    return last["W"], clf.classes_
+
+
+def errors(W, classes, X, y, places):
+    """Shares of rows whose class is not among the best so many; a class that training did not see never is."""
+    scores = X @ W[:, :-1].astype(np.float32).T + W[:, -1].astype(np.float32)
+    known = np.isin(y, classes)
+    column = np.where(known, np.searchsorted(classes, y), 0)
+    rank = (scores > scores[np.arange(len(y)), column][:, None]).sum(axis=1)
+    return [float(np.mean((rank >= k) | ~known)) for k in places]
+
+
+# Does training for top-k pay at k?
+
+
+def losses_for(k: int) -> dict[str, Loss]:
+    """The losses that look at k ranks. At one rank all are the max hinge, which with costs is the structured one."""
+    if k == 1:
+        return {"max hinge": Loss({"loss": "max_hinge"}), "structured hinge": Loss({"loss": "max_hinge"}, costs=True)}
+    falling = np.arange(k, 0, -1.0)
+    return {
+        "top-k": Loss({"loss": "top_k", "k": k}),
+        "Usunier": Loss({"loss": "usunier", "k": k}),
+        "weighted top-k": Loss({"loss": "weighted_top_k", "rho": falling / falling.sum()}),
+        "weighted Usunier": Loss({"loss": "weighted_usunier", "rho": falling / falling.sum()}),
+    }
+
+
+def distances(X, y):
+    """Costs for the structured hinge: 0.5 to 1.5, more for classes whose means lie farther apart."""
+    means = np.array([X[y == j].mean(axis=0, dtype=np.float64) for j in np.unique(y)])
+    squares = (means**2).sum(axis=1)
+    distance = np.sqrt(np.maximum(0.0, squares[:, None] + squares[None, :] - 2.0 * means @ means.T))
+    cost = 0.5 + distance / distance.max()
+    np.fill_diagonal(cost, 0.0)
+    return cost
+
+
+def errors_by_place(rows: Rows, loss: Loss, Cs: tuple[float, ...], places: list[int], trials: int) -> dict:
+    """For each place C is chosen by the held-out error at that place, so that no loss has a C meant for another."""
+    held_out = np.array([held_out_errors(rows, "block", loss, C, 0, places) for C in Cs])
+    chosen = [Cs[best] for best in held_out.argmin(axis=0)]
+    found = np.empty((trials, len(places)))
+    for number in range(trials):
+        by_C = {C: trial(rows, "block", loss, C, number, 0, places) for C in set(chosen)}
+        found[number] = [by_C[C][column] for column, C in enumerate(chosen)]
+    return {"C": chosen, "errors": found.tolist()}
+
+
+def _fit_in_passes(clf, X, y, callback=None):
+    """A fit that is meant to end at its iteration limit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return clf.fit(X, y, callback=callback)

@@ -1,0 +1,119 @@
+"""The experiments on rows small enough to check by another way."""
+
+import experiments
+import numpy as np
+import pytest
+from experiments import PAPER_LOSS, Loss
+from sets import Rows
+from sklearn.model_selection import StratifiedKFold
+from topwolf import TopwolfClassifier
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    y = np.arange(180) % 12
+    X = (rng.normal(size=(12, 10))[y] + rng.normal(size=(180, 10))).astype(np.float32)
+    return Rows("Toy", "generated", X / np.linalg.norm(X, axis=1, keepdims=True), y)
+
+
+def weighted_usunier(W, rows):
+    """P at C = 1 by its definition, without smoothing, in double."""
+    every = np.arange(len(rows.y))
+    scores = rows.X.astype(np.float64) @ W[:, :-1].T + W[:, -1]
+    margins = scores + 1.0 - scores[every, rows.y][:, None]
+    margins[every, rows.y] = 0.0
+    best = np.sort(np.maximum(margins, 0.0), axis=1)[:, ::-1][:, :5]
+    return (W**2).sum() / (2 * len(rows.y)) + (best @ experiments.RHO).mean()
+
+
+def test_errors_count_ranks_and_classes_never_seen():
+    W = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.5]])  # the last column is the intercept
+    X = np.array([[1.0, 0.2], [0.3, 0.6], [0.1, 0.4], [1.0, 0.0]], np.float32)
+    classes, y = np.array([0, 2, 5]), np.array([0, 5, 0, 3])
+    # ranks: 0 (1.0 first), 1 (0.6 before 0.5), 2 (0.5 and 0.4 before 0.1), never
+    assert experiments.errors(W, classes, X, y, (1, 2, 3)) == [0.75, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("method", ["PG", "StdFW", "LSFW"])
+def test_batch_methods_are_judged_at_their_last_iterate(rows, method):
+    W, classes = experiments.train_with(method, PAPER_LOSS, 1.0, rows.X, rows.y, 7)
+    assert W.shape == (12, 11) and list(classes) == list(range(12))
+    curve = experiments.convergence(rows, method, 0.0, 9)
+    assert curve["iteration"] == list(range(1, 9))
+    assert curve["primal"][6] == pytest.approx(weighted_usunier(W, rows), rel=1e-5)
+
+
+def test_a_method_that_has_nowhere_to_go_is_taken_where_it_stands():
+    X, y = np.zeros((24, 3), np.float32), np.arange(24) % 12  # the intercept alone: solved after a few passes
+    W, _ = experiments.train_with("LSFW", Loss({"loss": "max_hinge"}), 1.0, X, y, 2000)
+    assert W.shape == (12, 4) and np.isfinite(W).all()
+
+
+def test_a_point_on_blocks_curve_is_the_objective_after_that_pass(rows):
+    curve = experiments.convergence(rows, "block", 0.0, 1000)
+    seen = []
+    clf = TopwolfClassifier(**PAPER_LOSS.parameters, solver="block", tol=experiments.BLOCK_CURVE_GAP)
+    clf.fit(rows.X, rows.y, callback=lambda record: seen.append(record.weights()))
+    assert curve["primal"] == pytest.approx([weighted_usunier(W, rows) for W in seen], rel=1e-6)
+    assert len(curve["seconds"]) == len(curve["dual"]) == len(seen) and "cores of" in curve["machine"]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.01])
+def test_all_methods_lie_above_the_optimum_and_block_reaches_it(rows, smoothing):
+    best = experiments.optimum(rows, smoothing)
+    assert best["relative_gap"] <= 1e-9
+    for method in ("PG", "StdFW", "LSFW", "block"):
+        curve = experiments.convergence(rows, method, smoothing, 100)
+        assert min(curve["primal"]) >= best["dual"] * (1 - 1e-6)
+        assert max(curve["dual"]) <= best["primal"] * (1 + 1e-6)
+        if method == "block":
+            assert min(curve["primal"]) == pytest.approx(best["primal"], rel=1e-3)
+
+
+def test_trials_of_all_methods_have_the_same_halves(rows):
+    train, test = experiments.halves(rows, 4)
+    np.testing.assert_array_equal(train, experiments.halves(rows, 4)[0])
+    assert sorted([*train, *test]) == list(range(180)) and len(train) == 90
+    assert not np.array_equal(train, experiments.halves(rows, 5)[0])
+
+
+def test_held_out_errors_are_those_of_scikit_learns_folds(rows):
+    train, _ = experiments.halves(rows, 0)
+    X, y, wrong = rows.X[train], rows.y[train], []
+    for a, b in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        clf = TopwolfClassifier(**PAPER_LOSS.parameters, C=2.0).fit(X[a], y[a])
+        wrong.append([clf.top_k_error(X[b], y[b], k) for k in (1, 3)])
+    found = experiments.held_out_errors(rows, "block", PAPER_LOSS, 2.0, 0, (1, 3))
+    assert found == pytest.approx(np.mean(wrong, axis=0), abs=1e-9)
+
+
+def test_C_is_chosen_by_the_mean_of_the_four_errors(rows):
+    Cs = (1e-4, 1.0, 100.0)
+    found = experiments.choose_C(rows, "block", PAPER_LOSS, Cs, 0)
+    means = [experiments.held_out_errors(rows, "block", PAPER_LOSS, C, 0).mean() for C in Cs]
+    assert found["errors"] == pytest.approx(means) and found["C"] == Cs[int(np.argmin(means))]
+
+
+def test_by_place_every_place_has_a_C_of_its_own(rows):
+    loss, Cs, places = experiments.losses_for(3)["Usunier"], (0.01, 0.1, 1.0, 10.0), [1, 3, 5]
+    found = experiments.errors_by_place(rows, loss, Cs, places, 2)
+    held_out = np.array([experiments.held_out_errors(rows, "block", loss, C, 0, places) for C in Cs])
+    assert found["C"] == [Cs[best] for best in held_out.argmin(axis=0)]
+    for column, C in enumerate(found["C"]):
+        expected = [experiments.trial(rows, "block", loss, C, number, 0, places)[column] for number in range(2)]
+        assert [errors[column] for errors in found["errors"]] == expected
+
+
+def test_every_loss_trains_and_costs_are_distances(rows):
+    for k in (1, 3, 5):
+        for loss in experiments.losses_for(k).values():
+            first, third = experiments.trial(rows, "block", loss, 1.0, 0, 0, (1, 3))
+            assert 0.0 < third < first < 0.9
+    cost = experiments.distances(rows.X, rows.y)
+    assert cost.shape == (12, 12) and (np.diag(cost) == 0).all() and cost.max() == pytest.approx(1.5)
+    np.testing.assert_allclose(cost, cost.T)
+    means = np.array([rows.X[rows.y == j].mean(axis=0) for j in range(12)])
+    i, j = np.triu_indices(12, 1)
+    apart = np.linalg.norm(means[i] - means[j], axis=1)
+    np.testing.assert_allclose(cost[i, j], 0.5 + apart / apart.max(), rtol=1e-5)
