@@ -18,6 +18,7 @@ RECIPE = 1  # raise it when a job's result would change, and it is not seen from
 METHODS = (*BATCH, "block")
 TUNED = "block, loss too"  # the row of Table 1 that also chooses its loss
 SMOOTHINGS = (0.0, 0.01)
+SCALINGS = (False, True)  # rows as they are, as it seems the paper has them, and of unit length
 # What that row chooses from.
 MENU = {"paper's": PAPER_LOSS, **{f"usunier:{k}": Loss({"loss": "usunier", "k": k}) for k in (1, 5, 10, 20)}}
 K_SETS = ("silhouettes16", "flower102", "cub200")
@@ -27,13 +28,14 @@ K_SETS = ("silhouettes16", "flower102", "cub200")
 class Settings:
     iterations: int = 1000
     trials: int = 20
-    Cs: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0, 30.0)
+    Cs: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0)  # for rows as they are
     ks: tuple[int, ...] = (1, 3, 5, 10, 20, 50)
     k_trials: int = 10
+    k_Cs: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0, 30.0)  # for rows of unit length
 
 
 FULL = Settings()
-QUICK = Settings(iterations=50, trials=3, Cs=(1.0, 10.0), ks=(1, 5, 10), k_trials=2)
+QUICK = Settings(iterations=50, trials=3, Cs=(0.01, 1.0), ks=(1, 5, 10), k_trials=2, k_Cs=(1.0, 10.0))
 
 
 class Plan:
@@ -41,6 +43,7 @@ class Plan:
         self.settings = settings
         # One set in memory at a time.
         self.rows = lru_cache(maxsize=1)(lambda name: sets.load(name, folder, quick))
+        self.unit_rows = lru_cache(maxsize=1)(lambda name: self.rows(name).in_unit_length())
         self.sets = {name: self.rows(name).about() for name in SETS if sets.there_is(name, folder)}
         self.jobs = Jobs(out)
 
@@ -67,17 +70,15 @@ class Plan:
         if name not in FIGURE_SETS:
             return
         shape, passes = self.sets[name].shape, self.settings.iterations
-        for smoothing in SMOOTHINGS:
-            self._add(
-                optimum_job(name, smoothing), name, 20 * clock.block_s(shape),
-                lambda a=smoothing: experiments.optimum(self.rows(name), a),
-            )  # fmt: skip
-            for method in METHODS:
-                expected_s = 6 * clock.block_s(shape) if method == "block" else passes * clock.pass_s(shape)
-                self._add(
-                    curve_job(name, smoothing, method), name, expected_s,
-                    lambda a=(method, smoothing): experiments.convergence(self.rows(name), *a, passes), passes=passes,
-                )  # fmt: skip
+        for unit in SCALINGS:
+            rows = self.unit_rows if unit else self.rows
+            for smoothing in SMOOTHINGS:
+                work = lambda rows=rows, a=smoothing: experiments.block_curve(rows(name), a)  # noqa: E731
+                self._add(curve_job(name, unit, smoothing, "block"), name, 40 * clock.block_s(shape), work)
+                for method in BATCH:
+                    work = lambda rows=rows, a=(method, smoothing): experiments.batch_curve(rows(name), *a, passes)  # noqa: E731
+                    job = curve_job(name, unit, smoothing, method)
+                    self._add(job, name, passes * clock.pass_s(shape), work, passes=passes)
 
     def _add_table(self, name, clock):
         s, half = self.settings, self.sets[name].half
@@ -112,24 +113,20 @@ class Plan:
         if name not in K_SETS:
             return
         s, fit_s = self.settings, clock.block_s(self.sets[name].half)
-        key = {"Cs": s.Cs, "places": self.ks(name), "trials": s.k_trials}
+        key = {"Cs": s.k_Cs, "places": self.ks(name), "trials": s.k_trials}
         for k in self.ks(name):
             for loss, value in losses_for(k).items():
                 work = lambda a=value: experiments.errors_by_place(  # noqa: E731
-                    self.rows(name), a, s.Cs, self.ks(name), s.k_trials
+                    self.unit_rows(name), a, s.k_Cs, self.ks(name), s.k_trials
                 )
-                self._add(loss_job(name, loss, k), name, (2 * len(s.Cs) + 2 * s.k_trials) * fit_s, work, **key)
+                self._add(loss_job(name, loss, k), name, (2 * len(s.k_Cs) + 2 * s.k_trials) * fit_s, work, **key)
 
 
 # The names of the jobs.
 
 
-def optimum_job(name: str, smoothing: float) -> str:
-    return f"{name}.optimum.{smoothing:g}"
-
-
-def curve_job(name: str, smoothing: float, method: str) -> str:
-    return f"{name}.convergence.{smoothing:g}.{method}"
+def curve_job(name: str, unit: bool, smoothing: float, method: str) -> str:
+    return f"{name}.{'unit' if unit else 'raw'}.convergence.{smoothing:g}.{method}"
 
 
 def choice_job(name: str, method: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import itertools
 import json
 import re
 from dataclasses import asdict
@@ -18,7 +19,7 @@ import topwolf
 from arguments import ROOT
 from jobs import write_whole
 from paper import FIGURE_SETS
-from plan import K_SETS, METHODS, SMOOTHINGS, TUNED, Plan, curve_job, optimum_job
+from plan import K_SETS, METHODS, SCALINGS, SMOOTHINGS, TUNED, Plan, curve_job
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
@@ -37,7 +38,8 @@ def write(plan: Plan, out: Path, quick: bool) -> Path:
         "The sets": [tables.sets(plan)],
         "Figure 1: convergence": [pictures["figure1_iterations"], pictures["figure1_seconds"]],
         "Figure 2: with smoothing 0.01": [pictures["figure2_iterations"], pictures["figure2_seconds"]],
-        "How long it takes": [tables.time_to_solve(plan)],
+        "The same with rows of unit length": [pictures[f"unit_figure{n}_{a}"] for n in (1, 2) for a in ("iterations", "seconds")],
+        "How long it takes": [tables.time_to_solve(plan, unit) for unit in SCALINGS],
         "Table 1: errors": [tables.recognition(plan, name) for name in plan.sets],
         "The order of the methods": [tables.ordering(plan), tables.against_block(plan)],
         "Table 2: seconds per iteration": [tables.seconds_per_iteration(plan)],
@@ -54,23 +56,27 @@ def write(plan: Plan, out: Path, quick: bool) -> Path:
 
 def _figures(plan, by_k, folder):
     made = {}
-    for number, smoothing in enumerate(SMOOTHINGS, 1):
-        curves = {name: {method: _curve(plan, name, smoothing, method) for method in METHODS} for name in FIGURE_SETS}
+    for unit, (number, smoothing) in itertools.product(SCALINGS, enumerate(SMOOTHINGS, 1)):
+        curves = {name: _curves(plan, name, unit, smoothing) for name in FIGURE_SETS}
         loss = "weighted Usunier loss, C = 1" + (f", smoothing {smoothing:g}" if smoothing else "")
         for against in ("iterations", "seconds"):
-            key = f"figure{number}_{against}"
-            title = f"Objective error and duality gap against {against}: {loss}"
+            key = f"{'unit_' if unit else ''}figure{number}_{against}"
+            title = f"Objective error and duality gap against {against}: {loss}. {tables.scaling(unit)}"
             made[key] = figures.convergence(folder, key, title, curves, plan.sets, against)
     title = "Errors at k' (grey line) of classifiers trained for k"
     made["error_against_k"] = figures.error_against_k(folder, "error_against_k", title, by_k, plan.sets)
     return made
 
 
-def _curve(plan, name, smoothing, method):
-    curve = plan.jobs.result(curve_job(name, smoothing, method))
-    primal, dual = np.array(curve["primal"]), np.array(curve["dual"])
-    best = plan.jobs.result(optimum_job(name, smoothing))["primal"]
-    return {"iterations": curve["iteration"], "seconds": curve["seconds"], "error": primal - best, "gap": primal - dual}
+def _curves(plan, name, unit, smoothing):
+    curves = {method: plan.jobs.result(curve_job(name, unit, smoothing, method)) for method in METHODS}
+    best = curves["block"]["optimum"]["primal"]
+    out = {}
+    for method, curve in curves.items():
+        primal, dual = np.array(curve["primal"]), np.array(curve["dual"])
+        against = {"iterations": curve["iteration"], "seconds": curve["seconds"]}
+        out[method] = {**against, "error": primal - best, "gap": primal - dual}
+    return out
 
 
 def _page(plan, quick, body):
@@ -91,9 +97,10 @@ Timed on {html.escape(" and ".join(tables.measured_on(plan)))}.</p>
 
 
 def _settings(s):
-    return f"""<p>Weighted Usunier loss with rho_j = max(0, 6 - j) / 15. Rows have unit length and a constant feature.</p>
-<p>Figures: lambda = 1/n (C = 1), {s.iterations:,} passes; the optimum is block's, in double, at a relative gap of
-{experiments.OPTIMUM_GAP:g}; block's own curve ends at {experiments.BLOCK_CURVE_GAP:g}.</p>
+    return f"""<p>Weighted Usunier loss with rho_j = max(0, 6 - j) / 15. Rows are as they are, with a constant feature, unless it says that they
+have unit length. Block works in double, the others in single precision.</p>
+<p>Figures: lambda = 1/n (C = 1), {s.iterations:,} passes; the optimum is block's at a gap of at most
+{experiments.OPTIMUM_GAP:g}.</p>
 <p>Table 1: {s.trials} random halves. C is one of {", ".join(f"{C:g}" for C in s.Cs)} (lambda = 1 / (C n)), chosen once per solver
 and set by {experiments.FOLDS} folds of the first training half, by the mean of the four errors. PG, StdFW and LSFW are taken at
 iterate {s.iterations:,}, block at its own tolerance (a certified relative gap of {topwolf.TopwolfClassifier().tol:g}).

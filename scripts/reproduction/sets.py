@@ -54,6 +54,9 @@ class Rows(NamedTuple):
     def shape(self) -> tuple[int, int, int]:
         return (*self.X.shape, int(self.y.max()) + 1)
 
+    def in_unit_length(self) -> Rows:
+        return self._replace(X=_recipes().unit_rows(self.X))
+
     def about(self) -> About:
         return About(self.title, self.label, self.shape, zlib.crc32(self.y, zlib.crc32(self.X)), self.comparable)
 
@@ -68,6 +71,7 @@ def found_any(folder: Path) -> bool:
 
 
 def load(name: str, folder: Path | None, quick: bool) -> Rows:
+    """The rows as they are."""
     X, y, label, short = _dropped_in(name, folder) or _prepared(name, folder) or _generated(name)
     comparable = short != "GENERATED" and not label.startswith("ANOTHER SET") and not quick
     y = np.unique(y, return_inverse=True)[1].ravel()
@@ -79,7 +83,7 @@ def load(name: str, folder: Path | None, quick: bool) -> Rows:
         X = np.ascontiguousarray(X, dtype=np.float32)
     if not np.isfinite(X).all():
         raise BadSet(f"{SETS[name].title} holds numbers that are not finite in single precision.")
-    return Rows(f"{SETS[name].title} ({short})", label, _recipes().unit_rows(X), y, comparable)
+    return Rows(f"{SETS[name].title} ({short})", label, X, y, comparable)
 
 
 def _pair(name, folder):

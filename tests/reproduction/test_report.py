@@ -1,6 +1,7 @@
 """The tables from results written by hand, and the whole program on small sets."""
 
 import fcntl
+import itertools
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import tables
 from paper import FIGURE_SETS
 from scipy.stats import ttest_rel
 
+FIGURES = [f"figure{number}_{against}" for number in (1, 2) for against in ("iterations", "seconds")]
 PROGRAM = Path(__file__).resolve().parents[2] / "scripts" / "reproduction"
 
 
@@ -28,7 +30,7 @@ def put(small_plan, job, result):
     (small_plan.jobs.folder / f"{job}.json").write_text(json.dumps({"key": {}, "result": result}))
 
 
-def put_table(small_plan, name, errors, C=3.0):
+def put_table(small_plan, name, errors, C=0.1):
     """errors[method]: top-1 errors of the trials; the other places have them in part."""
     for method, of_method in errors.items():
         put(small_plan, plan.choice_job(name, method), {"C": C, "loss": "usunier:5"})
@@ -76,16 +78,16 @@ def test_table_1_has_means_deviations_marks_and_the_papers_figures(small_plan):
     table = tables.recognition(small_plan, "flower102")
     assert table.caption.startswith("Flower102 (GENERATED): GENERATED rows")
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["PG"][:2] == ["C = 3", "0.320 (0.020)"]
+    assert rows["PG"][:2] == ["C = 0.1", "0.320 (0.020)"]
     assert rows["StdFW"][1] == "0.507 (0.110)"
     assert rows["LSFW"][1] == "<b><ins>0.220</ins></b> (0.017)" and rows["block"][1] == "<b><ins>0.220</ins></b> (0.020)"
     assert rows["block"][2] == "<b><ins>0.110</ins></b> (0.010)"
-    assert rows[plan.TUNED][:2] == ["C = 3, usunier:5 loss", "0.113 (0.015)"]
+    assert rows[plan.TUNED][:2] == ["C = 0.1, usunier:5 loss", "0.113 (0.015)"]
     assert rows["PG"][5] == "0.219 (0.009)" and rows["StdFW"][5] == "<ins>0.220</ins> (0.014)"
     assert rows["LSFW"][8] == "<b><ins>0.037</ins></b> (0.004)"
     assert rows["block"][5:] == ["-"] * 4
-    put_table(small_plan, "flower102", ERRORS, C=30.0)
-    assert tables.recognition(small_plan, "flower102").rows[0][1] == "C = 30 (end of the grid)"
+    put_table(small_plan, "flower102", ERRORS, C=10.0)
+    assert tables.recognition(small_plan, "flower102").rows[0][1] == "C = 10 (end of the grid)"
 
 
 def test_the_order_is_judged_only_where_rows_are_comparable(small_plan):
@@ -104,18 +106,26 @@ def test_the_order_is_judged_only_where_rows_are_comparable(small_plan):
 
 def test_times_come_from_the_curves(small_plan):
     for name in FIGURE_SETS:
-        for smoothing in plan.SMOOTHINGS:
-            put(small_plan, plan.optimum_job(name, smoothing), {"primal": 2.0})
+        for unit, smoothing in itertools.product(plan.SCALINGS, plan.SMOOTHINGS):
             for number, method in enumerate(plan.METHODS, 1):
-                seconds = [number * t for t in (0.1, 0.2, 0.3, 0.9)]  # the last one disturbed
-                primal = [3.0, 2.5, 2.0019, 2.1] if method == "block" else [3.0, 2.5, 2.2, 2.4]
-                curve = {"iteration": [1, 2, 3, 4], "seconds": seconds, "primal": primal, "dual": [1.0] * 4, "machine": "two cores"}
-                put(small_plan, plan.curve_job(name, smoothing, method), curve)
-    row = tables.seconds_per_iteration(small_plan).rows[0]
-    assert row == ["Caltech101 Silhouettes (GENERATED), 130 x 4, 13 classes", "0.1000", "0.2000", "0.3000", "0.4000", "0.453", "0.589", "0.814"]  # fmt: skip
-    assert "Here: two cores. The paper's are of another machine" in tables.seconds_per_iteration(small_plan).caption
-    row = tables.time_to_solve(small_plan).rows[1]
+                best = 2.0019 if unit else 2.0021
+                curve = {
+                    "iteration": [1, 2, 3, 4],
+                    "seconds": [number * t for t in (0.1, 0.2, 0.3, 0.9)],
+                    "primal": [3.0, 2.5, best, 2.1] if method == "block" else [3.0, 2.5, 2.2, 2.4],
+                    "dual": [1.0] * 4,
+                    "optimum": {"primal": 2.0},
+                    "seconds_per_iteration": number / 8,
+                    "machine": "two cores",
+                }
+                put(small_plan, plan.curve_job(name, unit, smoothing, method), curve)
+    table = tables.seconds_per_iteration(small_plan)
+    assert table.rows[0][0] == "Caltech101 Silhouettes (GENERATED), 130 x 4, 13 classes"
+    assert table.rows[0][1:] == ["0.1250", "0.2500", "0.3750", "0.5000", "0.453", "0.589", "0.814"]
+    assert "Here: two cores. The paper's are of another machine" in table.caption
+    row = tables.time_to_solve(small_plan, True).rows[1]
     assert row[1:3] == ["0.01", "not in 0.9 s (at best 10 % above)"] and row[-1] == "1.20 s (3 iterations)"
+    assert tables.time_to_solve(small_plan, False).rows[1][-1] == "not in 3.6 s (at best 0.105 % above)"
 
 
 def test_losses_are_compared_with_the_max_hinge_at_the_k_they_were_trained_for(small_plan):
@@ -155,17 +165,17 @@ def test_the_whole_program_and_that_it_goes_on(data, tmp_path):
     done = reproduce("--data", data, "--out", out)
     assert done.returncode == 0, done.stderr
     results = json.loads((out / "results.json").read_text())
-    assert len(results["tables"]) == 11
+    assert len(results["tables"]) == 12
     for table in results["tables"]:
         named = [table["caption"], *(row[0] for row in table["rows"])]
         assert any("dropped in" in words for words in named), f"not labelled: {named}"
-    for name in ("figure1_iterations", "figure1_seconds", "figure2_iterations", "figure2_seconds", "error_against_k"):
+    for name in (*FIGURES, *(f"unit_{name}" for name in FIGURES), "error_against_k"):
         assert (out / "figures" / f"{name}.png").stat().st_size > 5000
         assert (out / "figures" / f"{name}.svg").read_text().count("features dropped in") >= 3
     page = (out / "report.html").read_text()
     for words in ("Table 1", "Table 2", "A quick run on few rows", "0.467</ins></b> (0.048)", "Errata of the paper", "<b>plus</b>"):
         assert words in page
-    assert page.count("data:image/png;base64,") == 5
+    assert page.count("data:image/png;base64,") == 9
     assert "0.467</ins></b> (0.048)" in (out / "tables.md").read_text()
     # Other labels for one set: what is about that set is made anew, and nothing else.
     labels = np.load(data / "flower102.labels.npy")

@@ -26,7 +26,8 @@ def test_dropped_in_features_go_first_and_are_labelled(tmp_path, small_paper):
     rows = sets.load("cub200", tmp_path, quick=False)
     assert rows.title == "CUB200 (dropped in)" and rows.label == "features dropped in, 33 x 7" and rows.comparable
     assert rows.shape == (33, 7, 11) and rows.X.dtype == np.float32
-    np.testing.assert_allclose(rows.X, unit(X), rtol=1e-5)
+    np.testing.assert_allclose(rows.X, X, rtol=1e-6)
+    np.testing.assert_allclose(rows.in_unit_length().X, unit(X), rtol=1e-5)
     np.testing.assert_array_equal(rows.y, np.arange(33) % 11)
     other = sets.load("flower102", tmp_path, quick=False)
     assert other.title == "Flower102 (GENERATED)" and other.label.startswith("GENERATED") and not other.comparable
@@ -51,7 +52,7 @@ def test_the_recipes_of_scripts_data_are_used(tmp_path, small_paper):
     np.savez(folder / "flower102_cnn4096.npz", X=X, y=y, scale=scale)
     rows = sets.load("flower102", tmp_path, quick=False)
     assert rows.title == "Flower102 (MobileNet)" and rows.label == "MobileNet features, not the paper's VGG16"
-    np.testing.assert_allclose(rows.X, unit(X * scale), rtol=1e-6)
+    np.testing.assert_array_equal(rows.X, X * scale)
     assert sets.found_any(tmp_path) and not sets.found_any(folder)
 
 
