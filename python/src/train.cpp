@@ -349,8 +349,7 @@ void bind_train(nb::module_& module) {
       .def_ro("step", &PyRecord::step)
       .def_ro("iterate_primal", &PyRecord::iterate_primal,
               "Of the point that the pass looked at: for lsfw, stdfw and pg where the one before it ended, for apg "
-              "where it "
-              "took off from; for block, which moves all the time, an estimate.")
+              "where it took off from; for block, which moves all the time, an estimate.")
       .def_ro("iterate_dual", &PyRecord::iterate_dual,
               "For lsfw, stdfw and pg of the same point, for apg and block of the point where the pass ended.")
       .def("weights", &PyRecord::weights,

@@ -71,12 +71,15 @@ def _figures(plan, by_k, folder):
 def _curves(plan, name, unit, smoothing):
     curves = {method: plan.jobs.result(curve_job(name, unit, smoothing, method)) for method in METHODS}
     best = curves["block"]["optimum"]["primal"]
-    out = {}
-    for method, curve in curves.items():
-        primal, dual = np.array(curve["primal"]), np.array(curve["dual"])
-        against = {"iterations": curve["iteration"], "seconds": curve["seconds"]}
-        out[method] = {**against, "error": primal - best, "gap": primal - dual}
-    return out
+    return {method: _above(best, curve) for method, curve in curves.items()}
+
+
+def _above(best, curve):
+    """Up to where the gap is that of the optimum itself: below it there is nothing to be seen."""
+    primal, gap = np.array(curve["primal"]), np.subtract(curve["primal"], curve["dual"])
+    end = int(np.argmax(gap <= experiments.OPTIMUM_GAP)) or len(gap)
+    against = {"iterations": curve["iteration"][:end], "seconds": curve["seconds"][:end]}
+    return {**against, "error": (primal - best)[:end], "gap": gap[:end]}
 
 
 def _page(plan, quick, body):

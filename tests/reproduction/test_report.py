@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import plan
 import pytest
+import report
 import sets
 import tables
 from paper import FIGURE_SETS
@@ -126,6 +127,13 @@ def test_times_come_from_the_curves(small_plan):
     row = tables.time_to_solve(small_plan, True).rows[1]
     assert row[1:3] == ["0.01", "not in 0.9 s (at best 10 % above)"] and row[-1] == "1.20 s (3 iterations)"
     assert tables.time_to_solve(small_plan, False).rows[1][-1] == "not in 3.6 s (at best 0.105 % above)"
+
+
+def test_curves_end_where_the_gap_is_that_of_the_optimum():
+    curve = {"iteration": [1, 2, 3, 4], "seconds": [0.1, 0.2, 0.3, 0.4], "primal": [3.0, 2.5, 2.0, 2.0], "dual": [1.0, 1.5, 2.0, 2.0]}
+    shown = report._above(2.0, curve)
+    assert shown["iterations"] == [1, 2] and list(shown["error"]) == [1.0, 0.5] and list(shown["gap"]) == [2.0, 1.0]
+    assert report._above(2.0, {**curve, "dual": [1.0] * 4})["seconds"] == [0.1, 0.2, 0.3, 0.4]
 
 
 def test_losses_are_compared_with_the_max_hinge_at_the_k_they_were_trained_for(small_plan):
