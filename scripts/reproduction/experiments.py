@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import scipy.linalg
 from paper import PLACES
 from sets import Rows
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
-from topwolf import TopwolfClassifier, _core
+from topwolf import TopwolfClassifier, TopwolfClassifierCV, _core
 from topwolf._features import to_features
 
 BATCH = {"PG": "pg", "StdFW": "stdfw", "LSFW": "lsfw"}  # the paper's names: ours
@@ -27,7 +28,7 @@ PATIENCE = 100_000  # as an iteration limit: the tolerance decides
 
 @dataclass(frozen=True)
 class Loss:
-    """An estimator's parameters. With `costs` they include a cost matrix, which comes from the rows trained on."""
+    """An estimator's parameters. With `costs` they include a cost matrix, which comes from rows to train on."""
 
     parameters: dict
     costs: bool = False
@@ -96,23 +97,51 @@ def machine() -> str:
 
 def choose_C(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], iterations: int) -> dict:
     """The C whose held-out errors, as in the table, have the lowest mean."""
-    means = [float(np.mean(held_out_errors(rows, method, loss, C, iterations))) for C in Cs]
+    means = held_out_errors(rows, method, loss, Cs, iterations).mean(axis=1).tolist()
     best = int(np.argmin(means))
     return {"errors": means, "C": Cs[best], "error": means[best]}
 
 
-def held_out_errors(rows: Rows, method: str, loss: Loss, C: float, iterations: int, places=PLACES) -> np.ndarray:
-    """At each place, the mean over the folds of the first trial's training half."""
+def held_out_errors(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], iterations: int, places=PLACES) -> np.ndarray:
+    """Of each C at each place, the mean over the folds of the first trial's training half."""
     train, _ = halves(rows, 0)
-    X, y = rows.X[train], rows.y[train]
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y)
-    found = [errors(*train_with(method, loss, C, X[a], y[a], iterations), X[b], y[b], places) for a, b in folds]
-    return np.mean(found, axis=0)
+    half = rows._replace(X=rows.X[train], y=rows.y[train])
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(half.X, half.y))
+    if method == "block":
+        return block_errors(half, loss, Cs, folds, places).mean(axis=1)
+    found = [[_trained_and_tested(half, method, loss, C, *fold, iterations, places) for fold in folds] for C in Cs]
+    return np.mean(found, axis=1)
+
+
+def block_errors(rows: Rows, loss: Loss, Cs: tuple[float, ...], splits: list, places, tol: float = 1e-3) -> np.ndarray:
+    """Of each C in each split at each place, C ascending. One search: every fit starts from that with the C before it, and
+    all splits share the Gram matrix."""
+    found = [[] for _ in splits]
+
+    class Search(TopwolfClassifierCV):
+        def _judge(self, X, y, folds):
+            """A scorer of scikit-learn's would see one place, and not which split it is in."""
+
+            def judge(fold, weights):
+                W, test = weights.reshape(len(self.classes_), -1), splits[fold][1]
+                found[fold].append(errors(W, self.classes_, rows.X[test], rows.y[test], places))
+                return found[fold][-1][0]
+
+            return judge
+
+    first, _ = splits[0]
+    parameters = {**loss.on(rows.X[first], rows.y[first]), "solver": "block", "max_iter": PATIENCE, "tol": tol}
+    search = Search(sorted(Cs), cv=splits, scoring=lambda *_: 0.0, refit=False, **parameters)  # _judge scores
+    search.fit(rows.X.astype(np.float64), rows.y)
+    return np.swapaxes(found, 0, 1)
 
 
 def trial(rows: Rows, method: str, loss: Loss, C: float, number: int, iterations: int, places=PLACES) -> list[float]:
     """The errors on one half of a classifier trained on the other."""
-    train, test = halves(rows, number)
+    return _trained_and_tested(rows, method, loss, C, *halves(rows, number), iterations, places)
+
+
+def _trained_and_tested(rows, method, loss, C, train, test, iterations, places):
     W, classes = train_with(method, loss, C, rows.X[train], rows.y[train], iterations)
     return errors(W, classes, rows.X[test], rows.y[test], places)
 
@@ -137,8 +166,18 @@ def train_with(method, loss, C, X, y, iterations):
             last["W"] = record.weights()
 
     clf = TopwolfClassifier(**parameters, solver=BATCH[method], tol=UNREACHABLE, max_iter=iterations)
-    _fit_in_passes(clf, X, y, callback=keep)
-    return last["W"], clf.classes_
+    span, within = _in_their_span(X)
+    _fit_in_passes(clf, within, y, callback=keep)
+    return np.column_stack([last["W"][:, :-1] @ span, last["W"][:, -1]]), clf.classes_
+
+
+def _in_their_span(X):
+    """An orthonormal basis of a space that holds the rows, and the rows in it. The methods see nothing of the rows but their
+    inner products, which are the same there, and where rows are fewer than features a pass takes less time."""
+    if X.shape[0] >= X.shape[1]:
+        return np.eye(X.shape[1], dtype=X.dtype), X
+    Q, R = scipy.linalg.qr(X.T, mode="economic", check_finite=False)
+    return Q.T, np.ascontiguousarray(R.T)
 
 
 def errors(W, classes, X, y, places):
@@ -178,12 +217,10 @@ def distances(X, y):
 
 def errors_by_place(rows: Rows, loss: Loss, Cs: tuple[float, ...], places: list[int], trials: int) -> dict:
     """For each place C is chosen by the held-out error at that place, so that no loss has a C meant for another."""
-    held_out = np.array([held_out_errors(rows, "block", loss, C, 0, places) for C in Cs])
-    chosen = [Cs[best] for best in held_out.argmin(axis=0)]
-    found = np.empty((trials, len(places)))
-    for number in range(trials):
-        by_C = {C: trial(rows, "block", loss, C, number, 0, places) for C in set(chosen)}
-        found[number] = [by_C[C][column] for column, C in enumerate(chosen)]
+    chosen = [Cs[best] for best in held_out_errors(rows, "block", loss, Cs, 0, places).argmin(axis=0)]
+    worth_it = sorted(set(chosen))
+    by_C = block_errors(rows, loss, worth_it, [halves(rows, number) for number in range(trials)], places)
+    found = np.column_stack([by_C[worth_it.index(C), :, column] for column, C in enumerate(chosen)])
     return {"C": chosen, "errors": found.tolist()}
 
 

@@ -82,8 +82,9 @@ class Plan:
 
     def _add_table(self, name, clock):
         s, half = self.settings, self.sets[name].half
+        n, d, m = half
         for method in (*METHODS, TUNED):
-            fit_s = s.iterations * clock.pass_s(half) if method in BATCH else clock.block_s(half)
+            fit_s = s.iterations * clock.pass_s((n, min(n, d), m)) if method in BATCH else clock.block_s(half)
             key = {"Cs": s.Cs, "iterations": s.iterations if method in BATCH else None}
             if method == TUNED:
                 key["menu"] = list(self.menu(name))

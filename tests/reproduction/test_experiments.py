@@ -1,5 +1,7 @@
 """The experiments on rows small enough to check by another way."""
 
+import itertools
+
 import experiments
 import numpy as np
 import pytest
@@ -80,31 +82,53 @@ def test_trials_of_all_methods_have_the_same_halves(rows):
     assert not np.array_equal(train, experiments.halves(rows, 5)[0])
 
 
-def test_held_out_errors_are_those_of_scikit_learns_folds(rows):
+@pytest.mark.parametrize("method", ["PG", "StdFW", "LSFW"])
+def test_where_features_are_many_the_span_of_the_rows_does(rows, method):
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(300, 300)))[0][:10]
+    wide = rows._replace(X=(rows.X @ turned).astype(np.float32))  # the same inner products
+    expected, _ = experiments.train_with(method, PAPER_LOSS, 1.0, rows.X, rows.y, 7)
+    W, _ = experiments.train_with(method, PAPER_LOSS, 1.0, wide.X, wide.y, 7)
+    np.testing.assert_allclose(W, np.column_stack([expected[:, :-1] @ turned, expected[:, -1]]), atol=2e-4)
+
+
+@pytest.mark.parametrize("method", ["LSFW", "block"])
+def test_held_out_errors_are_those_of_scikit_learns_folds(rows, method):
     train, _ = experiments.halves(rows, 0)
     X, y, wrong = rows.X[train], rows.y[train], []
     for a, b in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
-        clf = TopwolfClassifier(**PAPER_LOSS.parameters, C=2.0).fit(X[a], y[a])
-        wrong.append([clf.top_k_error(X[b], y[b], k) for k in (1, 3)])
-    found = experiments.held_out_errors(rows, "block", PAPER_LOSS, 2.0, 0, (1, 3))
-    assert found == pytest.approx(np.mean(wrong, axis=0), abs=1e-9)
+        W, classes = experiments.train_with(method, PAPER_LOSS, 2.0, X[a], y[a], 20)
+        wrong.append(experiments.errors(W, classes, X[b], y[b], (1, 3)))
+    found = experiments.held_out_errors(rows, method, PAPER_LOSS, (2.0,), 20, (1, 3))
+    assert found.shape == (1, 2) and found[0] == pytest.approx(np.mean(wrong, axis=0), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["paper's", "structured hinge"])
+def test_a_search_finds_what_fits_one_by_one_do(rows, name):
+    loss = PAPER_LOSS if name == "paper's" else experiments.losses_for(1)[name]
+    Cs, splits, places = (0.1, 1.0, 10.0), [experiments.halves(rows, number) for number in range(4)], (1, 3, 5)
+    found = experiments.block_errors(rows, loss, Cs, splits, places, tol=1e-9)
+    parameters = loss.on(rows.X[splits[0][0]], rows.y[splits[0][0]])
+    for (i, C), (j, (train, test)) in itertools.product(enumerate(Cs), enumerate(splits)):
+        clf = TopwolfClassifier(**parameters, C=C, tol=1e-9, solver="block").fit(rows.X[train].astype(np.float64), rows.y[train])
+        assert found[i, j] == pytest.approx([clf.top_k_error(rows.X[test], rows.y[test], k) for k in places], abs=1e-9)
 
 
 def test_C_is_chosen_by_the_mean_of_the_four_errors(rows):
     Cs = (1e-4, 1.0, 100.0)
     found = experiments.choose_C(rows, "block", PAPER_LOSS, Cs, 0)
-    means = [experiments.held_out_errors(rows, "block", PAPER_LOSS, C, 0).mean() for C in Cs]
+    means = experiments.held_out_errors(rows, "block", PAPER_LOSS, Cs, 0).mean(axis=1)
     assert found["errors"] == pytest.approx(means) and found["C"] == Cs[int(np.argmin(means))]
 
 
 def test_by_place_every_place_has_a_C_of_its_own(rows):
-    loss, Cs, places = experiments.losses_for(3)["Usunier"], (0.01, 0.1, 1.0, 10.0), [1, 3, 5]
+    loss, Cs, places = experiments.losses_for(3)["Usunier"], (0.3, 1.0, 3.0, 10.0, 30.0), [1, 3, 5]
     found = experiments.errors_by_place(rows, loss, Cs, places, 2)
-    held_out = np.array([experiments.held_out_errors(rows, "block", loss, C, 0, places) for C in Cs])
-    assert found["C"] == [Cs[best] for best in held_out.argmin(axis=0)]
+    held_out = experiments.held_out_errors(rows, "block", loss, Cs, 0, places)
+    assert found["C"] == [Cs[best] for best in held_out.argmin(axis=0)] and len(set(found["C"])) > 1
+    halves = [experiments.halves(rows, number) for number in range(2)]
+    expected = experiments.block_errors(rows, loss, sorted(set(found["C"])), halves, places)
     for column, C in enumerate(found["C"]):
-        expected = [experiments.trial(rows, "block", loss, C, number, 0, places)[column] for number in range(2)]
-        assert [errors[column] for errors in found["errors"]] == expected
+        assert [errors[column] for errors in found["errors"]] == list(expected[sorted(set(found["C"])).index(C), :, column])
 
 
 def test_every_loss_trains_and_costs_are_distances(rows):
