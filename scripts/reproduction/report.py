@@ -41,7 +41,7 @@ def write(plan: Plan, out: Path, quick: bool) -> Path:
         "The same with rows of unit length": [pictures[f"unit_figure{n}_{a}"] for n in (1, 2) for a in ("iterations", "seconds")],
         "How long it takes": [tables.time_to_solve(plan, unit) for unit in SCALINGS],
         "Table 1: errors": [tables.recognition(plan, name) for name in plan.sets],
-        "The order of the methods": [tables.ordering(plan), tables.against_block(plan)],
+        "The order of the methods": [tables.ordering(plan), tables.against_block(plan), tables.by_C(plan)],
         "Table 2: seconds per iteration": [tables.seconds_per_iteration(plan)],
         "Does training for top-k pay at k?": [pictures["error_against_k"], tables.does_k_pay(plan, by_k)],
     }

@@ -34,7 +34,7 @@ def put(small_plan, job, result):
 def put_table(small_plan, name, errors, C=0.1):
     """errors[method]: top-1 errors of the trials; the other places have them in part."""
     for method, of_method in errors.items():
-        put(small_plan, plan.choice_job(name, method), {"C": C, "loss": "usunier:5"})
+        put(small_plan, plan.choice_job(name, method), {"C": C, "loss": "usunier:5", "errors": [0.5, 0.4, 0.3, 0.2, 0.25]})
         for number, error in enumerate(of_method):
             put(small_plan, plan.trial_job(name, method, number), {"errors": [error, error / 2, error / 4, error / 8]})
 
@@ -103,6 +103,9 @@ def test_the_order_is_judged_only_where_rows_are_comparable(small_plan):
     against = {(row[0], row[1]): row[2:] for row in tables.against_block(small_plan).rows}
     assert against["CUB200 (GENERATED)", "(block) - PG"][0] == "-0.100, p 0 / 0"
     assert against["CUB200 (GENERATED)", "(block, loss too) - block"][0].startswith("-0.107, p ")
+    by_C = tables.by_C(small_plan)
+    assert by_C.header[2:] == ["C = 0.001", "C = 0.01", "C = 0.1", "C = 1", "C = 10"] and len(by_C.rows) == 5 * 4
+    assert by_C.rows[0] == ["Caltech101 Silhouettes (GENERATED)", "PG", "0.500", "0.400", "0.300", "<b>0.200</b>", "0.250"]
 
 
 def test_times_come_from_the_curves(small_plan):
@@ -127,6 +130,8 @@ def test_times_come_from_the_curves(small_plan):
     row = tables.time_to_solve(small_plan, True).rows[1]
     assert row[1:3] == ["0.01", "not in 0.9 s (at best 10 % above)"] and row[-1] == "1.20 s (3 iterations)"
     assert tables.time_to_solve(small_plan, False).rows[1][-1] == "not in 3.6 s (at best 0.105 % above)"
+    far = {"seconds": [1.0, 2.0], "primal": [9000.0, 8000.0]}
+    assert tables._time_to_solve(far, 2.0) == "not in 2.0 s (at best 4,000 times the optimum)"
 
 
 def test_curves_end_where_the_gap_is_that_of_the_optimum():
@@ -173,7 +178,7 @@ def test_the_whole_program_and_that_it_goes_on(data, tmp_path):
     done = reproduce("--data", data, "--out", out)
     assert done.returncode == 0, done.stderr
     results = json.loads((out / "results.json").read_text())
-    assert len(results["tables"]) == 12
+    assert len(results["tables"]) == 13
     for table in results["tables"]:
         named = [table["caption"], *(row[0] for row in table["rows"])]
         assert any("dropped in" in words for words in named), f"not labelled: {named}"
