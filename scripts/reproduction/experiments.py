@@ -33,8 +33,8 @@ class Loss:
     parameters: dict
     costs: bool = False
 
-    def on(self, X: np.ndarray, y: np.ndarray) -> dict:
-        return {**self.parameters, "cost_matrix": distances(X, y)} if self.costs else self.parameters
+    def on(self, X: np.ndarray, y: np.ndarray, classes: np.ndarray) -> dict:
+        return {**self.parameters, "cost_matrix": distances(X, y, classes)} if self.costs else self.parameters
 
 
 PAPER_LOSS = Loss({"loss": "weighted_usunier", "rho": RHO})
@@ -130,7 +130,7 @@ def block_errors(rows: Rows, loss: Loss, Cs: tuple[float, ...], splits: list, pl
             return judge
 
     first, _ = splits[0]
-    parameters = {**loss.on(rows.X[first], rows.y[first]), "solver": "block", "max_iter": PATIENCE, "tol": tol}
+    parameters = {**loss.on(rows.X[first], rows.y[first], np.unique(rows.y)), "solver": "block", "max_iter": PATIENCE, "tol": tol}
     search = Search(sorted(Cs), cv=splits, scoring=lambda *_: 0.0, refit=False, **parameters)  # _judge scores
     search.fit(rows.X.astype(np.float64), rows.y)
     return np.swapaxes(found, 0, 1)
@@ -155,7 +155,7 @@ def halves(rows: Rows, number: int) -> tuple[np.ndarray, np.ndarray]:
 def train_with(method, loss, C, X, y, iterations):
     """W, with the intercept as its last column, and its classes: block at its own tolerance, in double; the others at the
     last iterate."""
-    parameters = {**loss.on(X, y), "C": C}
+    parameters = {**loss.on(X, y, np.unique(y)), "C": C}
     if method == "block":
         clf = TopwolfClassifier(**parameters, solver="block", max_iter=PATIENCE).fit(X.astype(np.float64), y)
         return np.column_stack([clf.coef_, clf.intercept_]), clf.classes_
@@ -205,12 +205,14 @@ def losses_for(k: int) -> dict[str, Loss]:
     }
 
 
-def distances(X, y):
-    """Costs for the structured hinge: 0.5 to 1.5, more for classes whose means lie farther apart."""
-    means = np.array([X[y == j].mean(axis=0, dtype=np.float64) for j in np.unique(y)])
+def distances(X, y, classes):
+    """Costs for the structured hinge: 0.5 to 1.5, more for classes whose means lie farther apart; 1 for a class without rows."""
+    seen = np.flatnonzero(np.isin(classes, y))
+    means = np.array([X[y == j].mean(axis=0, dtype=np.float64) for j in classes[seen]])
     squares = (means**2).sum(axis=1)
     distance = np.sqrt(np.maximum(0.0, squares[:, None] + squares[None, :] - 2.0 * means @ means.T))
-    cost = 0.5 + distance / distance.max()
+    cost = np.ones((len(classes), len(classes)))
+    cost[np.ix_(seen, seen)] = 0.5 + distance / distance.max()
     np.fill_diagonal(cost, 0.0)
     return cost
 
