@@ -33,8 +33,8 @@ class Loss:
     parameters: dict
     costs: bool = False
 
-    def on(self, X: np.ndarray, y: np.ndarray, classes: np.ndarray) -> dict:
-        return {**self.parameters, "cost_matrix": distances(X, y, classes)} if self.costs else self.parameters
+    def on(self, X: np.ndarray, y: np.ndarray) -> dict:
+        return {**self.parameters, "cost_matrix": distances(X, y)} if self.costs else self.parameters
 
 
 PAPER_LOSS = Loss({"loss": "weighted_usunier", "rho": RHO})
@@ -107,15 +107,18 @@ def held_out_errors(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], 
     train, _ = halves(rows, 0)
     half = rows._replace(X=rows.X[train], y=rows.y[train])
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(half.X, half.y))
-    if method == "block":
-        return block_errors(half, loss, Cs, folds, places).mean(axis=1)
-    found = [[_trained_and_tested(half, method, loss, C, *fold, iterations, places) for fold in folds] for C in Cs]
-    return np.mean(found, axis=1)
+    return errors_in(half, method, loss, Cs, folds, iterations, places).mean(axis=1)
+
+
+def errors_in(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], splits: list, iterations: int, places) -> np.ndarray:
+    """Of each C, ascending, in each split at each place."""
+    if method == "block" and not loss.costs:  # costs differ from split to split
+        return block_errors(rows, loss, Cs, splits, places)
+    return np.array([[_trained_and_tested(rows, method, loss, C, *split, iterations, places) for split in splits] for C in Cs])
 
 
 def block_errors(rows: Rows, loss: Loss, Cs: tuple[float, ...], splits: list, places, tol: float = 1e-3) -> np.ndarray:
-    """Of each C in each split at each place, C ascending. One search: every fit starts from that with the C before it, and
-    all splits share the Gram matrix."""
+    """The same by one search: every fit starts from that with the C before it, and all splits share the Gram matrix."""
     found = [[] for _ in splits]
 
     class Search(TopwolfClassifierCV):
@@ -129,9 +132,8 @@ def block_errors(rows: Rows, loss: Loss, Cs: tuple[float, ...], splits: list, pl
 
             return judge
 
-    first, _ = splits[0]
-    parameters = {**loss.on(rows.X[first], rows.y[first], np.unique(rows.y)), "solver": "block", "max_iter": PATIENCE, "tol": tol}
-    search = Search(sorted(Cs), cv=splits, scoring=lambda *_: 0.0, refit=False, **parameters)  # _judge scores
+    parameters = {**loss.parameters, "solver": "block", "max_iter": PATIENCE, "tol": tol}
+    search = Search(Cs, cv=splits, scoring=lambda *_: 0.0, refit=False, **parameters)  # _judge scores
     search.fit(rows.X.astype(np.float64), rows.y)
     return np.swapaxes(found, 0, 1)
 
@@ -155,7 +157,7 @@ def halves(rows: Rows, number: int) -> tuple[np.ndarray, np.ndarray]:
 def train_with(method, loss, C, X, y, iterations):
     """W, with the intercept as its last column, and its classes: block at its own tolerance, in double; the others at the
     last iterate."""
-    parameters = {**loss.on(X, y, np.unique(y)), "C": C}
+    parameters = {**loss.on(X, y), "C": C}
     if method == "block":
         clf = TopwolfClassifier(**parameters, solver="block", max_iter=PATIENCE).fit(X.astype(np.float64), y)
         return np.column_stack([clf.coef_, clf.intercept_]), clf.classes_
@@ -205,14 +207,12 @@ def losses_for(k: int) -> dict[str, Loss]:
     }
 
 
-def distances(X, y, classes):
-    """Costs for the structured hinge: 0.5 to 1.5, more for classes whose means lie farther apart; 1 for a class without rows."""
-    seen = np.flatnonzero(np.isin(classes, y))
-    means = np.array([X[y == j].mean(axis=0, dtype=np.float64) for j in classes[seen]])
+def distances(X, y):
+    """Costs for the structured hinge: 0.5 to 1.5, more for classes whose means lie farther apart."""
+    means = np.array([X[y == j].mean(axis=0, dtype=np.float64) for j in np.unique(y)])
     squares = (means**2).sum(axis=1)
     distance = np.sqrt(np.maximum(0.0, squares[:, None] + squares[None, :] - 2.0 * means @ means.T))
-    cost = np.ones((len(classes), len(classes)))
-    cost[np.ix_(seen, seen)] = 0.5 + distance / distance.max()
+    cost = 0.5 + distance / (distance.max() or 1.0)
     np.fill_diagonal(cost, 0.0)
     return cost
 
@@ -221,7 +221,7 @@ def errors_by_place(rows: Rows, loss: Loss, Cs: tuple[float, ...], places: list[
     """For each place C is chosen by the held-out error at that place, so that no loss has a C meant for another."""
     chosen = [Cs[best] for best in held_out_errors(rows, "block", loss, Cs, 0, places).argmin(axis=0)]
     worth_it = sorted(set(chosen))
-    by_C = block_errors(rows, loss, worth_it, [halves(rows, number) for number in range(trials)], places)
+    by_C = errors_in(rows, "block", loss, worth_it, [halves(rows, number) for number in range(trials)], 0, places)
     found = np.column_stack([by_C[worth_it.index(C), :, column] for column, C in enumerate(chosen)])
     return {"C": chosen, "errors": found.tolist()}
 
