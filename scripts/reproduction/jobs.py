@@ -30,7 +30,7 @@ class Jobs:
         """In order, with progress over the whole."""
         waiting = [job for job in self.list if not self._done(job)]
         done, left_s = len(self.list) - len(waiting), sum(job.expected_s for job in waiting)
-        print(f"{len(self.list)} jobs, {done} of them done before; about {clock(left_s)} to go.", flush=True)
+        print(f"{len(self.list)} jobs, {done} of them done before; {clock(left_s)} to go.", flush=True)
         # What is expected counts as seen with this weight, so that the first jobs do not throw the estimate about.
         spent_s = seen_s = 0.05 * left_s
         for job in waiting:
@@ -41,7 +41,7 @@ class Jobs:
             done, left_s = done + 1, left_s - job.expected_s
             spent_s, seen_s = spent_s + took_s, seen_s + job.expected_s
             to_go = clock(left_s * spent_s / seen_s)
-            print(f"[{done}/{len(self.list)}] {job.name}: {took_s:.1f} s; about {to_go} to go", flush=True)
+            print(f"[{done}/{len(self.list)}] {job.name}: {took_s:.1f} s; {to_go} to go", flush=True)
 
     def _done(self, job):
         try:
@@ -63,5 +63,5 @@ def write_whole(path: Path, text: str) -> None:
 def clock(seconds: float) -> str:
     minutes = int(max(0.0, seconds) / 60 + 0.5)
     if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60:02d} min"
-    return f"{minutes} min" if minutes > 0 else "less than a minute"
+        return f"about {minutes // 60} h {minutes % 60:02d} min"
+    return f"about {minutes} min" if minutes > 0 else "less than a minute"

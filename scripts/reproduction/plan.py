@@ -114,13 +114,15 @@ class Plan:
         if name not in K_SETS:
             return
         s, fit_s = self.settings, clock.block_s(self.sets[name].half)
+        fits = 2 * len(s.k_Cs) + 2 * s.k_trials
         key = {"Cs": s.k_Cs, "places": self.ks(name), "trials": s.k_trials}
         for k in self.ks(name):
             for loss, value in losses_for(k).items():
                 work = lambda a=value: experiments.errors_by_place(  # noqa: E731
                     self.unit_rows(name), a, s.k_Cs, self.ks(name), s.k_trials
                 )
-                self._add(loss_job(name, loss, k), name, (2 * len(s.k_Cs) + 2 * s.k_trials) * fit_s, work, **key)
+                harder = 1 + k / 10 if "top-k" in loss else 1  # the more ranks share the loss, the more passes
+                self._add(loss_job(name, loss, k), name, harder * fits * fit_s, work, **key)
 
 
 # The names of the jobs.
