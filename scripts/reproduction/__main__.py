@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 
+import experiments
 import report
 import sets
 from arguments import fail, parse
@@ -40,6 +41,8 @@ def main():
         run(asked)
     except sets.BadSet as error:
         fail(3, str(error))
+    except experiments.Unsolved as error:
+        fail(5, str(error))
     except OSError as error:
         fail(4, f"{error.filename or asked.out} cannot be used: {error.strerror}.")
     except KeyboardInterrupt:

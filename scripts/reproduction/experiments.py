@@ -26,6 +26,10 @@ UNREACHABLE = 1e-12  # as a tolerance: all iterations are made
 PATIENCE = 100_000  # as an iteration limit: the tolerance decides
 
 
+class Unsolved(Exception):
+    """One sentence about a problem that nothing can be compared with."""
+
+
 @dataclass(frozen=True)
 class Loss:
     """An estimator's parameters. With `costs` they include a cost matrix, which comes from rows to train on."""
@@ -66,7 +70,7 @@ def block_curve(rows: Rows, smoothing: float) -> dict:
     # P is 1 at W = 0: a relative gap of so much is an absolute one as well.
     clf = _fit_in_passes(TopwolfClassifier(**parameters, tol=OPTIMUM_GAP, max_iter=PATIENCE), X, rows.y)
     if clf.dual_gap_ > OPTIMUM_GAP:
-        raise RuntimeError(f"the optimum of {rows.title} is known only to a gap of {clf.dual_gap_:.2g}")
+        raise Unsolved(f"the optimum of {rows.title} could be found only to a gap of {clf.dual_gap_:.2g}.")
     trace, optimum = clf.trace_, {"primal": clf.primal_, "dual": clf.dual_}
     features, y, m = to_features(X), rows.y.astype(np.int32), rows.shape[2]
     options = {**clf._options(len(y), None, 1.0), "keep_dual": False, "start": None}
@@ -95,26 +99,29 @@ def machine() -> str:
 # Table 1
 
 
-def choose_C(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], iterations: int) -> dict:
+# `iterations` is how many PG, StdFW and LSFW make; block has its tolerance.
+
+
+def choose_C(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], iterations: int | None = None) -> dict:
     """The C whose held-out errors, as in the table, have the lowest mean."""
-    means = held_out_errors(rows, method, loss, Cs, iterations).mean(axis=1).tolist()
+    means = held_out_errors(rows, method, loss, Cs, PLACES, iterations).mean(axis=1).tolist()
     best = int(np.argmin(means))
     return {"errors": means, "C": Cs[best], "error": means[best]}
 
 
-def held_out_errors(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], iterations: int, places=PLACES) -> np.ndarray:
+def held_out_errors(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], places, iterations: int | None = None) -> np.ndarray:
     """Of each C at each place, the mean over the folds of the first trial's training half."""
     train, _ = halves(rows, 0)
     half = rows._replace(X=rows.X[train], y=rows.y[train])
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(half.X, half.y))
-    return errors_in(half, method, loss, Cs, folds, iterations, places).mean(axis=1)
+    return errors_in(half, method, loss, Cs, folds, places, iterations).mean(axis=1)
 
 
-def errors_in(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], splits: list, iterations: int, places) -> np.ndarray:
+def errors_in(rows: Rows, method: str, loss: Loss, Cs: tuple[float, ...], splits: list, places, iterations=None) -> np.ndarray:
     """Of each C, ascending, in each split at each place."""
     if method == "block" and not loss.costs:  # costs differ from split to split
         return block_errors(rows, loss, Cs, splits, places)
-    return np.array([[_trained_and_tested(rows, method, loss, C, *split, iterations, places) for split in splits] for C in Cs])
+    return np.array([[_trained_and_tested(rows, method, loss, C, *split, places, iterations) for split in splits] for C in Cs])
 
 
 def block_errors(rows: Rows, loss: Loss, Cs: tuple[float, ...], splits: list, places, tol: float = 1e-3) -> np.ndarray:
@@ -138,12 +145,12 @@ def block_errors(rows: Rows, loss: Loss, Cs: tuple[float, ...], splits: list, pl
     return np.swapaxes(found, 0, 1)
 
 
-def trial(rows: Rows, method: str, loss: Loss, C: float, number: int, iterations: int, places=PLACES) -> list[float]:
+def trial(rows: Rows, method: str, loss: Loss, C: float, number: int, iterations: int | None = None) -> list[float]:
     """The errors on one half of a classifier trained on the other."""
-    return _trained_and_tested(rows, method, loss, C, *halves(rows, number), iterations, places)
+    return _trained_and_tested(rows, method, loss, C, *halves(rows, number), PLACES, iterations)
 
 
-def _trained_and_tested(rows, method, loss, C, train, test, iterations, places):
+def _trained_and_tested(rows, method, loss, C, train, test, places, iterations):
     W, classes = train_with(method, loss, C, rows.X[train], rows.y[train], iterations)
     return errors(W, classes, rows.X[test], rows.y[test], places)
 
@@ -154,23 +161,24 @@ def halves(rows: Rows, number: int) -> tuple[np.ndarray, np.ndarray]:
     return np.split(order, [len(order) // 2])
 
 
-def train_with(method, loss, C, X, y, iterations):
+def train_with(method, loss, C, X, y, iterations=None):
     """W, with the intercept as its last column, and its classes: block at its own tolerance, in double; the others at the
     last iterate."""
     parameters = {**loss.on(X, y), "C": C}
     if method == "block":
         clf = TopwolfClassifier(**parameters, solver="block", max_iter=PATIENCE).fit(X.astype(np.float64), y)
         return np.column_stack([clf.coef_, clf.intercept_]), clf.classes_
-    last = {}
+    last = []
 
     def keep(record):
         if record.iteration == iterations or record.step == 0.0:  # with which there is nowhere left to go
-            last["W"] = record.weights()
+            last[:] = [record.weights()]
 
     clf = TopwolfClassifier(**parameters, solver=BATCH[method], tol=UNREACHABLE, max_iter=iterations)
     span, within = _in_their_span(X)
     _fit_in_passes(clf, within, y, callback=keep)
-    return np.column_stack([last["W"][:, :-1] @ span, last["W"][:, -1]]), clf.classes_
+    W = last[0] if last else np.column_stack([clf.coef_, clf.intercept_])  # solved before its last pass
+    return np.column_stack([W[:, :-1] @ span, W[:, -1]]), clf.classes_
 
 
 def _in_their_span(X):
@@ -183,11 +191,13 @@ def _in_their_span(X):
 
 
 def errors(W, classes, X, y, places):
-    """Shares of rows whose class is not among the best so many; a class that training did not see never is."""
+    """Shares of rows whose class is not among the best so many, of equal ones the first; a class that training did not see
+    never is, and nor is one whose score is not a number."""
     scores = X @ W[:, :-1].astype(np.float32).T + W[:, -1].astype(np.float32)
     known = np.isin(y, classes)
-    column = np.where(known, np.searchsorted(classes, y), 0)
-    rank = (scores > scores[np.arange(len(y)), column][:, None]).sum(axis=1)
+    column = np.where(known, np.searchsorted(classes, y), 0)[:, None]
+    own = np.take_along_axis(scores, column, axis=1)
+    rank = (~(scores <= own) | ((scores == own) & (np.arange(len(classes)) < column))).sum(axis=1)
     return [float(np.mean((rank >= k) | ~known)) for k in places]
 
 
@@ -219,9 +229,9 @@ def distances(X, y):
 
 def errors_by_place(rows: Rows, loss: Loss, Cs: tuple[float, ...], places: list[int], trials: int) -> dict:
     """For each place C is chosen by the held-out error at that place, so that no loss has a C meant for another."""
-    chosen = [Cs[best] for best in held_out_errors(rows, "block", loss, Cs, 0, places).argmin(axis=0)]
+    chosen = [Cs[best] for best in held_out_errors(rows, "block", loss, Cs, places).argmin(axis=0)]
     worth_it = sorted(set(chosen))
-    by_C = errors_in(rows, "block", loss, worth_it, [halves(rows, number) for number in range(trials)], 0, places)
+    by_C = errors_in(rows, "block", loss, worth_it, [halves(rows, number) for number in range(trials)], places)
     found = np.column_stack([by_C[worth_it.index(C), :, column] for column, C in enumerate(chosen)])
     return {"C": chosen, "errors": found.tolist()}
 

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from paper import FIGURE_SETS, PLACES, SETS
 
-# the paper's set: scripts/data's, how that differs, and the same in a word or two
+# the paper's set: scripts/data's, how that differs, the same in a word or two, and whether errors can be compared
 OURS = {
-    "silhouettes16": ("silhouettes16", "the paper's pixels; 101 classes, where the paper says 102", "101 classes"),
-    "silhouettes16_all": ("silhouettes16_all", "8,641 rows, not the paper's 6,339; 101 classes, not its 102", "8,641 rows"),
-    "cub200": ("cub200", "MobileNet features, not the paper's VGG16", "MobileNet"),
-    "flower102": ("flower102", "MobileNet features, not the paper's VGG16", "MobileNet"),
-    "indoor67": ("caltech101", "ANOTHER SET stands in: Caltech101 photos, MobileNet", "Caltech101 photos instead"),
-    "news20": ("news20svd", "word counts made anew from the texts", "made anew"),
+    "silhouettes16": ("silhouettes16", "the paper's pixels; 101 classes, where the paper says 102", "101 classes", True),
+    "silhouettes16_all": ("silhouettes16_all", "8,641 rows, not the paper's 6,339; 101 classes, not its 102", "8,641 rows", True),
+    "cub200": ("cub200", "MobileNet features, not the paper's VGG16", "MobileNet", True),
+    "flower102": ("flower102", "MobileNet features, not the paper's VGG16", "MobileNet", True),
+    "indoor67": ("caltech101", "ANOTHER SET stands in: Caltech101 photos, MobileNet", "Caltech101 photos instead", False),
+    "news20": ("news20svd_raw", "word counts made anew from the texts", "made anew", True),
 }
 QUICK_CLASSES, QUICK_ROWS_PER_CLASS = 20, 24
 
@@ -63,40 +63,46 @@ class Rows(NamedTuple):
 
 def there_is(name: str, folder: Path | None) -> bool:
     """What the paper has no figure of is not generated."""
-    return name in FIGURE_SETS or (folder is not None and _recipes().has(OURS[name][0], folder))
+    return name in FIGURE_SETS or _dropped(name, folder) or (folder is not None and _recipes().has(OURS[name][0], folder))
 
 
 def found_any(folder: Path) -> bool:
-    return any(_pair(name, folder)[0].exists() or _recipes().has(OURS[name][0], folder) for name in SETS)
+    return any(_dropped(name, folder) or _recipes().has(OURS[name][0], folder) for name in SETS)
 
 
 def load(name: str, folder: Path | None, quick: bool) -> Rows:
     """The rows as they are."""
-    X, y, label, short = _dropped_in(name, folder) or _prepared(name, folder) or _generated(name)
-    comparable = short != "GENERATED" and not label.startswith("ANOTHER SET") and not quick
+    X, y, label, short, comparable = _dropped_in(name, folder) or _prepared(name, folder) or _generated(name)
     y = np.unique(y, return_inverse=True)[1].ravel()
     if y.size == 0 or y.max() < max(PLACES):
         raise BadSet(f"{SETS[name].title} must have more than {max(PLACES)} classes.")
     if quick:
         X, y, label, short = _fewer(X, y, label, short)
+    if len(y) < 6 * (y.max() + 1):  # of half of them, some class has a row for each of three folds
+        raise BadSet(f"{SETS[name].title} must have six rows for each class, on average, and has {len(y):,} for {y.max() + 1}.")
     with np.errstate(over="ignore"):
         X = np.ascontiguousarray(X, dtype=np.float32)
     if not np.isfinite(X).all():
         raise BadSet(f"{SETS[name].title} holds numbers that are not finite in single precision.")
-    return Rows(f"{SETS[name].title} ({short})", label, X, y, comparable)
+    return Rows(f"{SETS[name].title} ({short})", label, X, y, comparable and not quick)
 
 
 def _pair(name, folder):
     return folder / f"{name}.npy", folder / f"{name}.labels.npy"
 
 
+def _dropped(name, folder):
+    return folder is not None and any(file.exists() for file in _pair(name, folder))
+
+
 def _dropped_in(name, folder):
     """NAME.npy and NAME.labels.npy in the data folder go before everything else."""
-    if folder is None or not _pair(name, folder)[0].exists():
+    if not _dropped(name, folder):
         return None
     features, labels = _pair(name, folder)
-    if not labels.exists():
-        raise BadSet(f"{features} has no {labels.name} beside it.")
+    for file, other in ((features, labels), (labels, features)):
+        if not other.exists():
+            raise BadSet(f"{file} has no {other.name} beside it.")
     try:
         X, y = np.load(features), np.load(labels)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -105,15 +111,16 @@ def _dropped_in(name, folder):
         raise BadSet(f"{features} must hold a matrix of numbers, and {labels.name} the labels, as .npy files.")
     if X.ndim != 2 or X.shape[1] == 0 or X.shape[0] != y.size:
         raise BadSet(f"{features} must hold a row for each of the {y.size} labels, and has the shape {X.shape}.")
-    return X, y.ravel(), f"features dropped in, {X.shape[0]:,} x {X.shape[1]:,}", "dropped in"
+    like_the_papers = (len(X), np.unique(y).size) == (SETS[name].n, SETS[name].m)
+    return X, y.ravel(), f"features dropped in, {X.shape[0]:,} x {X.shape[1]:,}", "dropped in", like_the_papers
 
 
 def _prepared(name, folder):
-    recipe, *labels = OURS[name]
+    recipe, *about = OURS[name]
     if folder is None or not _recipes().has(recipe, folder):
         return None
     try:
-        return *_recipes().read_arrays(recipe, folder), *labels
+        return *_recipes().read_arrays(recipe, folder), *about
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise BadSet(f"{recipe} in {folder} cannot be read: {error}.") from error
 
@@ -126,7 +133,7 @@ def _generated(name):
     y = rng.permutation(np.arange(n) % m)
     centres = (groups[np.arange(m) % len(groups)] + 0.5 * own).astype(np.float32)
     X = np.maximum(0.0, centres[y] + 2.0 * rng.standard_normal(size=(n, d), dtype=np.float32))
-    return X, y, "GENERATED rows of the paper's n, d and m: its errors mean nothing", "GENERATED"
+    return X, y, "GENERATED rows of the paper's n, d and m: its errors mean nothing", "GENERATED", False
 
 
 def _fewer(X, y, label, short):

@@ -114,9 +114,9 @@ def verdict(here: Paired, paper_tells_apart: bool) -> str:
     """On LSFW against another, which the paper always finds worse."""
     if not here.told_apart:
         return "not told apart here" if paper_tells_apart else "agrees: not told apart"
-    if here.difference > 0.0:
-        return "opposite"
-    return "agrees" if paper_tells_apart else "told apart here only"
+    if not paper_tells_apart:
+        return f"told apart here only, {'worse' if here.difference > 0.0 else 'better'}"
+    return "opposite" if here.difference > 0.0 else "agrees"
 
 
 def ordering(plan: Plan) -> Table:
@@ -252,6 +252,14 @@ def does_k_pay(plan: Plan, found: dict[str, ByLoss]) -> Table:
             rows.append([plan.sets[name].title, f"top-{place}", f"{100 * hinge.mean():.2f}", *cells])
     caption = (
         f"Error at k in %, mean of {plan.settings.k_trials} trials, of classifiers trained for that k (C chosen for that k, "
-        "too), on rows of unit length. In brackets, against the max hinge: p of the paired t-test / of the corrected one."
+        f"too{_at_the_ends(plan, found)}), on rows of unit length. In brackets, against the max hinge: p of the paired t-test / "
+        "of the corrected one."
     )
     return Table(caption, ["set", "error", "max hinge", "structured hinge", *families], rows)
+
+
+def _at_the_ends(plan, sets):
+    jobs = [loss_job(name, loss, k) for name in sets for k in plan.ks(name) for loss in losses_for(k)]
+    chosen = [C for job in jobs for C in plan.jobs.result(job)["C"]]
+    at_the_ends = sum(C in (plan.settings.k_Cs[0], plan.settings.k_Cs[-1]) for C in chosen)
+    return f"; {at_the_ends} of {len(chosen)} choices at an end of the grid"

@@ -37,6 +37,12 @@ def test_errors_count_ranks_and_classes_never_seen():
     assert experiments.errors(W, classes, X, y, (1, 2, 3)) == [0.75, 0.5, 0.25]
 
 
+@pytest.mark.parametrize("score, expected", [(0.0, [2 / 3, 1 / 3]), (np.nan, [1.0, 1.0])])
+def test_of_equal_scores_the_first_class_is_best_and_no_number_is_worst(score, expected):
+    W = np.full((3, 2), score)
+    assert experiments.errors(W, np.arange(3), np.ones((3, 1), np.float32), np.arange(3), (1, 2)) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("method", ["PG", "StdFW", "LSFW"])
 def test_batch_methods_are_judged_at_their_last_iterate(rows, method):
     W, classes = experiments.train_with(method, PAPER_LOSS, 1.0, rows.X, rows.y, 7)
@@ -48,8 +54,9 @@ def test_batch_methods_are_judged_at_their_last_iterate(rows, method):
 
 def test_a_method_that_has_nowhere_to_go_is_taken_where_it_stands():
     X, y = np.zeros((24, 3), np.float32), np.arange(24) % 12  # the intercept alone: solved after a few passes
-    W, _ = experiments.train_with("LSFW", Loss({"loss": "max_hinge"}), 1.0, X, y, 2000)
-    assert W.shape == (12, 4) and np.isfinite(W).all()
+    for C in (0.001, 1.0):
+        W, _ = experiments.train_with("LSFW", Loss({"loss": "max_hinge"}), C, X, y, 2000)
+        assert W.shape == (12, 4) and np.isfinite(W).all()
 
 
 def test_a_point_on_blocks_curve_is_the_objective_after_that_pass(rows):
@@ -75,6 +82,12 @@ def test_all_methods_lie_above_the_optimum_and_block_reaches_it(rows, smoothing,
         assert min(curve["primal"]) >= best["dual"] * (1 - 1e-5) and max(curve["dual"]) <= best["primal"] * (1 + 1e-5)
 
 
+def test_without_the_optimum_there_is_no_curve(rows, monkeypatch):
+    monkeypatch.setattr(experiments, "PATIENCE", 3)
+    with pytest.raises(experiments.Unsolved, match="the optimum of Toy could be found only to a gap of 0"):
+        experiments.block_curve(rows, 0.0)
+
+
 def test_trials_of_all_methods_have_the_same_halves(rows):
     train, test = experiments.halves(rows, 4)
     np.testing.assert_array_equal(train, experiments.halves(rows, 4)[0])
@@ -98,7 +111,7 @@ def test_held_out_errors_are_those_of_scikit_learns_folds(rows, method):
     for a, b in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
         W, classes = experiments.train_with(method, PAPER_LOSS, 2.0, X[a], y[a], 20)
         wrong.append(experiments.errors(W, classes, X[b], y[b], (1, 3)))
-    found = experiments.held_out_errors(rows, method, PAPER_LOSS, (2.0,), 20, (1, 3))
+    found = experiments.held_out_errors(rows, method, PAPER_LOSS, (2.0,), (1, 3), 20)
     assert found.shape == (1, 2) and found[0] == pytest.approx(np.mean(wrong, axis=0), abs=1e-9)
 
 
@@ -113,7 +126,7 @@ def test_a_search_finds_what_fits_one_by_one_do(rows):
 
 def test_costs_are_of_the_rows_to_train_on(rows):
     loss, splits = experiments.losses_for(1)["structured hinge"], [experiments.halves(rows, number) for number in range(3)]
-    found = experiments.errors_in(rows, "block", loss, (1.0, 10.0), splits, 0, (1, 3))
+    found = experiments.errors_in(rows, "block", loss, (1.0, 10.0), splits, (1, 3))
     for (i, C), (j, (train, test)) in itertools.product(enumerate((1.0, 10.0)), enumerate(splits)):
         X, y = rows.X[train], rows.y[train]
         clf = TopwolfClassifier("max_hinge", C=C, cost_matrix=experiments.distances(X, y), solver="block")
@@ -121,17 +134,17 @@ def test_costs_are_of_the_rows_to_train_on(rows):
         assert found[i, j] == pytest.approx([clf.top_k_error(rows.X[test], rows.y[test], k) for k in (1, 3)], abs=1e-9)
 
 
-def test_C_is_chosen_by_the_mean_of_the_four_errors(rows):
-    Cs = (1e-4, 1.0, 100.0)
-    found = experiments.choose_C(rows, "block", PAPER_LOSS, Cs, 0)
-    means = experiments.held_out_errors(rows, "block", PAPER_LOSS, Cs, 0).mean(axis=1)
-    assert found["errors"] == pytest.approx(means) and found["C"] == Cs[int(np.argmin(means))]
+def test_C_is_chosen_by_the_mean_of_the_four_errors(rows, monkeypatch):
+    held_out = np.array([[0.5, 0.1, 0.1, 0.1], [0.4, 0.3, 0.2, 0.1], [0.3, 0.2, 0.15, 0.14]])
+    monkeypatch.setattr(experiments, "held_out_errors", lambda *_: held_out)
+    found = experiments.choose_C(rows, "block", PAPER_LOSS, (0.1, 1.0, 10.0))
+    assert found == {"errors": pytest.approx([0.2, 0.25, 0.1975]), "C": 10.0, "error": pytest.approx(0.1975)}
 
 
 def test_by_place_every_place_has_a_C_of_its_own(rows):
     loss, Cs, places = experiments.losses_for(3)["Usunier"], (0.3, 1.0, 3.0, 10.0, 30.0), [1, 3, 5]
     found = experiments.errors_by_place(rows, loss, Cs, places, 2)
-    held_out = experiments.held_out_errors(rows, "block", loss, Cs, 0, places)
+    held_out = experiments.held_out_errors(rows, "block", loss, Cs, places)
     assert found["C"] == [Cs[best] for best in held_out.argmin(axis=0)] and len(set(found["C"])) > 1
     halves = [experiments.halves(rows, number) for number in range(2)]
     expected = experiments.block_errors(rows, loss, sorted(set(found["C"])), halves, places)
@@ -142,7 +155,7 @@ def test_by_place_every_place_has_a_C_of_its_own(rows):
 def test_every_loss_trains_and_costs_are_distances(rows):
     for k in (1, 3, 5):
         for loss in experiments.losses_for(k).values():
-            first, third = experiments.trial(rows, "block", loss, 1.0, 0, 0, (1, 3))
+            first, third, *_ = experiments.trial(rows, "block", loss, 1.0, 0)
             assert 0.0 < third < first < 0.9
     cost = experiments.distances(rows.X, rows.y)
     assert cost.shape == (12, 12) and (np.diag(cost) == 0).all() and cost.max() == pytest.approx(1.5)

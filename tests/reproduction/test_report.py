@@ -63,11 +63,11 @@ def test_paired_tests():
     "difference, p, claimed, verdict",
     [
         (-0.01, 0.001, True, "agrees"),
-        (-0.01, 0.001, False, "told apart here only"),
+        (-0.01, 0.001, False, "told apart here only, better"),
         (-0.01, 0.2, True, "not told apart here"),
         (-0.01, 0.2, False, "agrees: not told apart"),
         (0.01, 0.001, True, "opposite"),
-        (0.01, 0.001, False, "opposite"),
+        (0.01, 0.001, False, "told apart here only, worse"),
     ],
 )
 def test_verdicts_on_the_order(difference, p, claimed, verdict):
@@ -147,10 +147,12 @@ def test_losses_are_compared_with_the_max_hinge_at_the_k_they_were_trained_for(s
             top1, top5 = np.array([0.3, 0.31, 0.33]), np.array([0.1, 0.12, 0.11])
             worse = 0.02 * number * (k == 1) - 0.01 * number * (k == 5)
             errors = np.column_stack([top1 + worse, top5 + worse])
-            put(small_plan, plan.loss_job("cub200", loss, k), {"errors": errors.tolist()})
+            put(small_plan, plan.loss_job("cub200", loss, k), {"C": [1.0, 30.0], "errors": errors.tolist()})
     found = {"cub200": tables.errors_by_k(small_plan, "cub200")}
     assert list(found["cub200"].errors["Usunier"]) == [1, 5]
-    first, fifth = tables.does_k_pay(small_plan, found).rows
+    table = tables.does_k_pay(small_plan, found)
+    assert "(C chosen for that k, too; 6 of 12 choices at an end of the grid)" in table.caption
+    first, fifth = table.rows
     assert first == ["CUB200 (GENERATED)", "top-1", "31.33", "33.33 (p 0 / 0)", *["the max hinge"] * 4]
     assert fifth[1:5] == ["top-5", "11.00", "13.00 (p 0 / 0)", "11.00 (p 1 / 1)"] and fifth[5].startswith("10.00 (p ")
 
