@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -184,9 +185,17 @@ def seconds_per_iteration(plan: Plan) -> Table:
 
 def measured_on(plan: Plan) -> list[str]:
     """Each machine that timed something."""
-    settings = [(unit, smoothing) for unit in SCALINGS for smoothing in SMOOTHINGS]
-    jobs = [curve_job(name, *setting, method) for name in FIGURE_SETS for setting in settings for method in METHODS]
-    return sorted({plan.jobs.result(job)["machine"] for job in jobs})
+    return sorted({curve["machine"] for method in METHODS for curve in _curves(plan, method)})
+
+
+def gap_of_optima(plan: Plan) -> float:
+    """The largest."""
+    return max(curve["optimum"]["primal"] - curve["optimum"]["dual"] for curve in _curves(plan, "block"))
+
+
+def _curves(plan, method):
+    problems = itertools.product(FIGURE_SETS, SCALINGS, SMOOTHINGS)
+    return [plan.jobs.result(curve_job(*problem, method)) for problem in problems]
 
 
 def time_to_solve(plan: Plan, unit: bool) -> Table:

@@ -118,7 +118,7 @@ def test_times_come_from_the_curves(small_plan):
                     "seconds": [number * t for t in (0.1, 0.2, 0.3, 0.9)],
                     "primal": [3.0, 2.5, best, 2.1] if method == "block" else [3.0, 2.5, 2.2, 2.4],
                     "dual": [1.0] * 4,
-                    "optimum": {"primal": 2.0},
+                    "optimum": {"primal": 2.0, "dual": 2.0 - 1e-9 * (1 + unit)},
                     "seconds_per_iteration": number / 8,
                     "machine": "two cores",
                 }
@@ -126,6 +126,7 @@ def test_times_come_from_the_curves(small_plan):
     table = tables.seconds_per_iteration(small_plan)
     assert table.rows[0][0] == "Caltech101 Silhouettes (GENERATED), 130 x 4, 13 classes"
     assert table.rows[0][1:] == ["0.1250", "0.2500", "0.3750", "0.5000", "0.453", "0.589", "0.814"]
+    assert tables.gap_of_optima(small_plan) == pytest.approx(2e-9, rel=1e-5)
     assert "Here: two cores. The paper's are of another machine" in table.caption
     row = tables.time_to_solve(small_plan, True).rows[1]
     assert row[1:3] == ["0.01", "not in 0.9 s (at best 10 % above)"] and row[-1] == "1.20 s (3 iterations)"
@@ -136,9 +137,11 @@ def test_times_come_from_the_curves(small_plan):
 
 def test_curves_end_where_the_gap_is_that_of_the_optimum():
     curve = {"iteration": [1, 2, 3, 4], "seconds": [0.1, 0.2, 0.3, 0.4], "primal": [3.0, 2.5, 2.0, 2.0], "dual": [1.0, 1.5, 2.0, 2.0]}
-    shown = report._above(2.0, curve)
+    optimum = {"primal": 2.0, "dual": 2.0}
+    shown = report._above(optimum, curve)
     assert shown["iterations"] == [1, 2] and list(shown["error"]) == [1.0, 0.5] and list(shown["gap"]) == [2.0, 1.0]
-    assert report._above(2.0, {**curve, "dual": [1.0] * 4})["seconds"] == [0.1, 0.2, 0.3, 0.4]
+    assert report._above(optimum, {**curve, "dual": [1.0] * 4})["seconds"] == [0.1, 0.2, 0.3, 0.4]
+    assert report._above({"primal": 2.0, "dual": 0.9}, curve)["iterations"] == [1]
 
 
 def test_losses_are_compared_with_the_max_hinge_at_the_k_they_were_trained_for(small_plan):
