@@ -20,7 +20,7 @@ OURS = {
     "cub200": ("cub200", "MobileNet features, not the paper's VGG16", "MobileNet", True),
     "flower102": ("flower102", "MobileNet features, not the paper's VGG16", "MobileNet", True),
     "indoor67": ("caltech101", "ANOTHER SET stands in: Caltech101 photos, MobileNet", "Caltech101 photos instead", False),
-    "news20": ("news20svd_raw", "word counts made anew from the texts", "made anew", True),
+    "news20": ("news20svd", "word counts made anew from the texts, rows of unit length", "made anew", True),
 }
 QUICK_CLASSES, QUICK_ROWS_PER_CLASS = 20, 24
 

@@ -63,15 +63,6 @@ def test_the_recipes_of_scripts_data_are_used(tmp_path, small_paper):
     assert sets.found_any(tmp_path) and not sets.found_any(folder)
 
 
-def test_news20_is_not_of_unit_length(tmp_path, small_paper):
-    (tmp_path / "news20").mkdir()
-    X, norms = np.random.default_rng(0).integers(-99, 99, size=(72, 3)), np.arange(1.0, 73.0, dtype=np.float32)
-    scale = np.array([1.0, 2.0, 4.0], np.float32)
-    np.savez(tmp_path / "news20" / "news20_svd1024.npz", X=X, y=np.arange(72) % 12, scale=scale, row_norm=norms)
-    rows = sets.load("news20", tmp_path, quick=False)
-    np.testing.assert_allclose(rows.X, X * scale * norms[:, None], rtol=1e-6)
-
-
 def test_another_set_in_the_place_of_the_papers_is_not_comparable(tmp_path, small_paper):
     folder = tmp_path / "caltech101_photos_cnn2304"
     folder.mkdir()
