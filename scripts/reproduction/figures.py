@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import NullFormatter
 from sets import About
 from tables import ByLoss
 
@@ -24,6 +25,7 @@ def convergence(folder: Path, name: str, title: str, curves: dict, sets: dict[st
             for method, curve in methods.items():
                 axis.plot(curve[against], curve[quantity], label=method, color=COLOURS[method], linewidth=1.3)
             axis.set(xscale="log", yscale="log")
+            axis.xaxis.set_minor_formatter(NullFormatter())  # over less than two decades they would run into each other
             axis.grid(alpha=0.3)
         axes[0, column].set_title(_label(sets[key]), fontsize=8)
         axes[1, column].set_xlabel(against)
