@@ -1,6 +1,7 @@
 #include "data/row_lengths.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/threads.hpp"
@@ -8,10 +9,15 @@
 namespace topwolf {
 namespace {
 
+// A square that vanishes counts as the smallest there is: a length is part of bounds on rounding and must not be too
+// short.
 template <class T>
 double squared_length(const T* from, const T* to) {
-  return std::accumulate(from, to, 0.0,
-                         [](double sum, T x) { return sum + static_cast<double>(x) * static_cast<double>(x); });
+  constexpr double least = std::numeric_limits<double>::min();
+  return std::accumulate(from, to, 0.0, [](double sum, T value) {
+    const auto x = static_cast<double>(value);
+    return sum + (x != 0.0 && x * x < least ? least : x * x);
+  });
 }
 
 template <class T>

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/length.hpp"
 #include "core/threads.hpp"
 #include "engine/blas.hpp"
 #include "engine/face_product.hpp"
@@ -57,8 +59,9 @@ void add_scaled(double factor, const double* from, std::int64_t count, double* t
 
 class ClassEngine final : public Engine {
  public:
-  ClassEngine(std::shared_ptr<const ClassMap> map, std::unique_ptr<Engine> plain, int threads)
+  ClassEngine(const Problem& problem, std::shared_ptr<const ClassMap> map, std::unique_ptr<Engine> plain, int threads)
       : Engine(geometry_of(*map, plain->geometry())),
+        problem_(problem),
         map_(std::move(map)),
         plain_(std::move(plain)),
         threads_(threads) {}
@@ -80,9 +83,17 @@ class ClassEngine final : public Engine {
   }
 
   using Engine::loss_sum;
-  double loss_sum(const std::vector<double>& V, const AtRows& wanted) override {
+  LossSum loss_sum(const std::vector<double>& V, const AtRows& wanted) override {
     map_->lift(V, W_, threads_);
-    return plain_->loss_sum(W_, wanted);
+    LossSum out = plain_->loss_sum(W_, wanted);
+    // G1: phi V is rounded too, by p roundings of ||phi_j|| ||V||.
+    const double rounding = static_cast<double>(map_->p() + 2) * std::numeric_limits<double>::epsilon() / 2;
+    double lengths = 0.0;  // of phi_j and x_i together
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      lengths += problem_.weight(i) * std::sqrt(geometry().lengths2[static_cast<std::size_t>(i)]);
+    }
+    out.rounding += 2.0 * problem_.loss.rho_sum() * rounding * lengths * length(V);
+    return out;
   }
 
   void weights_of(const DualRows& A, std::vector<double>& V) override {
@@ -102,6 +113,7 @@ class ClassEngine final : public Engine {
     return plain;
   }
 
+  const Problem& problem_;
   const std::shared_ptr<const ClassMap> map_;
   const std::unique_ptr<Engine> plain_;
   const int threads_;
@@ -422,7 +434,7 @@ bool is_identity(const FeatureView& phi) {
 }
 
 std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map, int threads) {
-  return std::make_unique<ClassEngine>(std::move(map), make_cpu_engine(problem, threads), threads);
+  return std::make_unique<ClassEngine>(problem, std::move(map), make_cpu_engine(problem, threads), threads);
 }
 
 std::unique_ptr<BlockScores> make_class_scores(const Problem& problem, std::shared_ptr<const ClassMap> map,

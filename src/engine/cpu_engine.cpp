@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/length.hpp"
 #include "core/threads.hpp"
 #include "data/row_lengths.hpp"
 #include "engine/accumulator.hpp"
@@ -54,6 +55,24 @@ class KroneckerMap {
     scorer.set_weights(W.data(), threads_);
     return scorer;
   }
+  // How many products a score of example i sums, and how long weights can be that one class has.
+  std::int64_t terms(std::int64_t i) const {
+    const auto count = [i](const auto& X) {
+      if constexpr (requires { X.row_begin; })
+        return X.row_begin[i + 1] - X.row_begin[i];
+      else
+        return X.cols;
+    };
+    return std::visit(count, problem_.X) + 1;
+  }
+  double longest_weights(const std::vector<double>& W) const {
+    const auto D = static_cast<std::size_t>(problem_.D());
+    double longest = 0.0;
+    for (std::size_t from = 0; from < W.size(); from += D) {
+      longest = std::max(longest, length(std::span(W).subspan(from, D)));
+    }
+    return longest;
+  }
   void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W) {
     accumulator_.add(panels, W, threads_);
   }
@@ -85,6 +104,8 @@ class AnyMap {
     const auto m = static_cast<std::size_t>(problem_.m);
     for (std::int64_t i = begin; i < end; ++i, S += m) psi_.scores(i, *W_, {S, m});
   }
+  std::int64_t terms(std::int64_t) const { return psi_.dimension(); }
+  double longest_weights(const std::vector<double>& W) const { return length(W); }
   AnyMap exact_scores(const std::vector<double>& W) const {
     AnyMap at(*this);
     at.set_weights(W);
@@ -160,17 +181,18 @@ class CpuEngine final : public Engine {
   }
 
   using Engine::loss_sum;
-  double loss_sum(const std::vector<double>& W, const AtRows& wanted) override {
+  LossSum loss_sum(const std::vector<double>& W, const AtRows& wanted) override {
     if (wanted.shares) wanted.shares->resize(static_cast<std::size_t>(problem_.n));
     if (wanted.ranks) wanted.ranks->resize(static_cast<std::size_t>(problem_.n));
     SingleThreadedBlas blas;
     const auto exact = map_.exact_scores(W);
     std::vector<ThreadSpace<double>> space(static_cast<std::size_t>(threads_));
-    std::vector<double> sums(static_cast<std::size_t>(panels_));
+    const double longest = map_.longest_weights(W);
+    std::vector<std::pair<long double, double>> sums(static_cast<std::size_t>(panels_));
     parallel_for(panels_, threads_, [&](std::int64_t panel) {
       auto& mine = space[static_cast<std::size_t>(omp_get_thread_num())];
       const auto [begin, end] = score_panel(exact, panel, mine);
-      double sum = 0.0;
+      auto& [sum, rounding] = sums[static_cast<std::size_t>(panel)];
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
         // A score that overflowed must not pass for a small loss.
@@ -178,18 +200,20 @@ class CpuEngine final : public Engine {
           sum = NAN;
           continue;
         }
-        sum += problem_.weight(i) * row_loss(i, s, mine);
+        const LossBound loss =
+            loss_bound(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), mine.u, mine.row);
+        sum += static_cast<long double>(problem_.weight(i)) * loss.phi;
+        rounding += problem_.weight(i) * row_rounding(i, longest, loss);
         const auto at = static_cast<std::size_t>(i);
         if (wanted.ranks) (*wanted.ranks)[at] = rank(s, problem_.label(i));
         if (!wanted.shares) continue;
         (*wanted.shares)[at] = gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i),
                                          (*wanted.A)[at], mine.u, mine.row);
       }
-      sums[static_cast<std::size_t>(panel)] = sum;
     });
-    double total = 0.0;
-    for (double part : sums) total += part;
-    return total;
+    std::pair<long double, double> total{};
+    for (const auto& [sum, rounding] : sums) total.first += sum, total.second += rounding;
+    return {static_cast<double>(total.first), total.second};
   }
 
   void weights_of(const DualRows& A, std::vector<double>& W) override {
@@ -224,6 +248,21 @@ class CpuEngine final : public Engine {
     std::int32_t before = 0;
     for (std::int64_t j = 0; j < problem_.m; ++j) before += s[j] > s[y] || (s[j] == s[y] && j < y) ? 1 : 0;
     return before;
+  }
+
+  // G1. No score is longer than ||x_i|| times the longest weights, and each is off by `terms` roundings of that, and by
+  // a few for each of the K ranks. The loss grows with them by at most sum(rho), and the envelope by the beta it has
+  // and those it can gain on the way.
+  double row_rounding(std::int64_t i, double longest_weights, const LossBound& at) const {
+    constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
+    const auto K = static_cast<double>(problem_.loss.K()), terms = static_cast<double>(map_.terms(i));
+    const double score = std::sqrt(this->geometry().lengths2[static_cast<std::size_t>(i)]) * longest_weights;
+    const double off = unit_roundoff * score * (2.0 * terms + 4.0 * K + 40.0);
+    double rate = problem_.loss.rho_sum();
+    if (problem_.loss.smoothing > 0.0) {
+      rate = std::min(rate, at.beta_sum + static_cast<double>(problem_.m) * off / problem_.loss.smoothing);
+    }
+    return rate * off + unit_roundoff * (K + 8.0) * at.phi;
   }
 
   template <class R>

@@ -48,6 +48,12 @@ struct AscentSums {
   double distance2 = 0.0;    // ||alpha - v||^2
 };
 
+// A sum over the examples, weighted by omega, and what rounding can have done to it (docs/maths.md, G1).
+struct LossSum {
+  double sum = 0.0;       // loss; the true one is at most this and ...
+  double rounding = 0.0;  // ... this more
+};
+
 // What solvers must know about psi, the joint feature map. For the Kronecker map W is (m x D) and ||psi|| = ||x||.
 struct Geometry {
   std::int64_t dimension = 0;    // of W
@@ -81,9 +87,10 @@ class Engine {
     std::vector<double>* shares = nullptr;       // each example's share of the gap (G2), with A
     std::vector<std::int32_t>* ranks = nullptr;  // how many classes come before each example's own
   };
-  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double. Rows of weight 0 have ranks too.
-  virtual double loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;
-  double loss_sum(const std::vector<double>& W) { return loss_sum(W, AtRows{}); }
+  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double. Rows of weight 0 have ranks too. Not a
+  // number where a score overflows.
+  virtual LossSum loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;
+  LossSum loss_sum(const std::vector<double>& W) { return loss_sum(W, AtRows{}); }
 
   // W(A) = sum_i omega_i sum_j alpha_ij psi(x_i, j) / (lambda N), D2, in double.
   virtual void weights_of(const DualRows& A, std::vector<double>& W) = 0;

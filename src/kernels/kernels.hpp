@@ -41,8 +41,8 @@ struct Kernels {
   // and the bound is the K-th largest of the lanes' distinct maxima (-infinity where there are fewer).
   double (*bound)(const double* key, std::int64_t m, std::int64_t K, double* kth);
 
-  // The number of keys above the threshold; *sum becomes the sum of key - base over them.
-  std::int64_t (*sum_above)(const double* key, std::int64_t m, double threshold, double base, double* sum);
+  // The number of keys with key - base > theta; *sum becomes the sum of key - base over them.
+  std::int64_t (*sum_above)(const double* key, std::int64_t m, double base, double theta, double* sum);
 
   // Writes the j with key[j] >= threshold, ascending, and returns how many they are; picked has room for m.
   std::int64_t (*pick)(const double* key, std::int64_t m, double threshold, std::int32_t* picked);

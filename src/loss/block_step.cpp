@@ -1,6 +1,8 @@
 // One example's part of the dual: its exact maximiser (L6) and its share of the gap (G2).
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "loss/row.hpp"
 #include "loss/select.hpp"
@@ -21,16 +23,16 @@ void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int6
   }
   margin_keys(delta, s, m, q * alpha_y - static_cast<double>(s[y]), 1.0 / h, scratch.key);
   for (const auto& [j, value] : alpha) scratch.key[static_cast<std::size_t>(j)] -= q * value / h;
-  project_keys(loss, y, &alpha, next, scratch);
+  // What is nothing beside the margins is no curvature.
+  if (!project_keys(loss, y, &alpha, next, scratch)) vertex(loss, delta, s, m, y, next, scratch);
 }
 
 namespace {
 
-// The loss itself; the maximum alone where only that counts.
+// The loss without smoothing; the maximum alone where only that counts.
 template <class T>
-double loss_value(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
+double plain_loss(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
                   SparseRow& best, RowScratch& scratch) {
-  if (loss.smoothing > 0.0) return envelope(loss, delta, s, m, y, best, scratch);
   if (loss.K() > 1) return vertex(loss, delta, s, m, y, best, scratch).phi;
   const double s_y = static_cast<double>(s[y]);
   margin_keys(delta, s, m, -s_y, 1.0, scratch.key);
@@ -40,13 +42,42 @@ double loss_value(const Loss& loss, const RowMargins& delta, const T* s, std::in
 
 }  // namespace
 
+// Two bounds on the envelope from any alpha of Q, each tight where the other is not. With r the gradient at alpha, in
+// beta: the loss at s + smoothing alpha, which has r for its margins, and smoothing/2 ||alpha||^2; and what alpha is
+// worth itself, and r_j^2 / (2 smoothing) for every beta_j that could grow, or fall.
+LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s, std::int64_t m, std::int64_t y,
+                     SparseRow& best, RowScratch& scratch) {
+  if (loss.smoothing == 0.0) return {plain_loss(loss, delta, s, m, y, best, scratch), loss.rho_sum()};
+  const double value = envelope(loss, delta, s, m, y, best, scratch), norm2 = squared_norm(best);
+  double beta_sum = 0.0;
+  scratch.a.assign(s, s + m);
+  for (const auto& [j, alpha] : best) {
+    scratch.a[static_cast<std::size_t>(j)] += loss.smoothing * alpha;
+    if (j == y) beta_sum = alpha;
+  }
+  margin_keys(delta, scratch.a.data(), m, -scratch.a[static_cast<std::size_t>(y)], 1.0, scratch.key);
+  scratch.key[static_cast<std::size_t>(y)] = 0.0;
+  for (const auto& [j, alpha] : best) {  // what can fall counts like what can grow
+    double& r = scratch.key[static_cast<std::size_t>(j)];
+    r = std::abs(r);
+  }
+  double left = 0.0;
+  for (const double r : scratch.key) left += r > 0.0 ? r * r : 0.0;
+  const double nearby = value + left / (2.0 * loss.smoothing);
+  const double moved = plain_loss(loss, delta, scratch.a.data(), m, y, best, scratch) + 0.5 * loss.smoothing * norm2;
+  return {std::min(nearby, moved), beta_sum};
+}
+
 template <class T>
 double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
                  const SparseRow& alpha, SparseRow& best, RowScratch& scratch) {
-  double share = loss_value(loss, delta, s, m, y, best, scratch);
+  double share = loss.smoothing > 0.0 ? envelope(loss, delta, s, m, y, best, scratch)
+                                      : plain_loss(loss, delta, s, m, y, best, scratch);
   const double s_y = static_cast<double>(s[y]);
   for (const auto& [j, value] : alpha) share += value * (margin(delta, j, y) + (static_cast<double>(s[j]) - s_y));
-  return std::max(0.0, share + 0.5 * loss.smoothing * squared_norm(alpha));
+  share += 0.5 * loss.smoothing * squared_norm(alpha);
+  // What overflowed may be anything.
+  return std::isfinite(share) ? std::max(0.0, share) : std::numeric_limits<double>::infinity();
 }
 
 template void block_step(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, double,

@@ -3,7 +3,8 @@
 // Every alpha in Q sums to 0, so a may be shifted to a_y = 0. What remains is b_j = a_y - a_j for j != y, sorted
 // decreasingly, and isotonic regression (pool adjacent violators) of b - zeta rho. A pool is kept as its first value
 // and small differences to it, so that |a| = 1e9 loses no feasibility: a pooled member gets
-// beta_j = mean(rho) + (b_j - mean(b)), in which the large parts never meet.
+// beta_j = mean(rho) + (b_j - mean(b)), in which the large parts never meet. Keys that are equal stay equal, whatever
+// their size: where rho is nothing beside them, ties share it and everybody else gets nothing.
 
 #include <algorithm>
 #include <limits>
@@ -17,6 +18,7 @@ namespace {
 
 using Ranked = RowScratch::Ranked;
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+constexpr double largest_key = 1e300;  // sums of a few thousand are still numbers
 
 double rho_at(const Loss& loss, std::int64_t rank) {
   return rank < loss.K() ? loss.rho[static_cast<std::size_t>(rank)] : 0.0;
@@ -96,19 +98,22 @@ void finish(std::int64_t y, double beta_sum, SparseRow& alpha) {
   sort_by_class(alpha);
 }
 
-// A first guess at the entries that matter: about the K largest, and those that mattered before.
-void guess_candidates(const Loss& loss, const SparseRow* before, std::int64_t y, double floor, RowScratch& scratch) {
+// A first guess at the entries that matter: about the K largest, and those that mattered before. False where a key is
+// too large.
+bool guess_candidates(const Loss& loss, const SparseRow* before, std::int64_t y, double floor, RowScratch& scratch) {
   const auto& b = scratch.key;
   auto& ranked = scratch.ranked;
-  const double kth = bound_keys(b, loss.K(), scratch.copy).kth;
+  const auto [largest, kth] = bound_keys(b, loss.K(), scratch.copy);
+  if (largest > largest_key) return false;
   collect_keys(b, kth, floor, scratch.picked, ranked);
-  if (!before) return;
-  const std::size_t largest = ranked.size();
+  if (!before) return true;
+  const std::size_t listed = ranked.size();
   for (const Entry& entry : *before) {
     const double key = b[static_cast<std::size_t>(entry.column)];
     if (entry.column != y && key > floor && key < kth) ranked.push_back({key, entry.column});
   }
-  if (ranked.size() > largest) std::sort(ranked.begin() + static_cast<std::ptrdiff_t>(largest), ranked.end());
+  if (ranked.size() > listed) std::sort(ranked.begin() + static_cast<std::ptrdiff_t>(listed), ranked.end());
+  return true;
 }
 
 // Entries of at most `level` get beta = 0 whether they are in the list or not. If all others are in it, the guess was
@@ -137,11 +142,11 @@ double lowest_level(const Loss& loss, const std::vector<PooledBlock>& blocks, co
   return last < at.saturated ? level(blocks[last], 1.0) : at.theta;
 }
 
-void project_usunier(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+bool project_usunier(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
   constexpr double floor = 0.0;  // theta is at least 0
-  guess_candidates(loss, before, y, floor, scratch);
+  if (!guess_candidates(loss, before, y, floor, scratch)) return false;
   const auto& b = scratch.ranked;
-  if (b.empty()) return;
+  if (b.empty()) return true;
   Threshold at{};
   do {
     pool_adjacent_violators(loss, 1.0, b, scratch.blocks);
@@ -161,6 +166,7 @@ void project_usunier(const Loss& loss, const SparseRow* before, std::int64_t y, 
     }
   }
   if (!alpha.empty()) finish(y, beta_sum, alpha);
+  return true;
 }
 
 // phi'(zeta) = sum(rho) x_y - sum_j rho_j x_(j) and its slope; x is the regression with b_y = zeta sum(rho) in the
@@ -264,14 +270,25 @@ double find_zeta(TopKLine& line) {
   return zeta;
 }
 
-void project_top_k(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
-  guess_candidates(loss, before, y, minus_infinity, scratch);
+// Here K classes besides y have a place in the list, however low their keys.
+void lift_lowest_keys(std::int64_t y, std::vector<double>& key) {
+  for (std::size_t j = 0; j < key.size(); ++j) {
+    if (static_cast<std::int64_t>(j) != y && !(key[j] > -largest_key)) key[j] = -largest_key;
+  }
+}
+
+bool project_top_k(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+  if (!guess_candidates(loss, before, y, minus_infinity, scratch)) return false;
+  if (static_cast<std::int64_t>(scratch.ranked.size()) < loss.K()) {
+    lift_lowest_keys(y, scratch.key);
+    guess_candidates(loss, before, y, minus_infinity, scratch);
+  }
   while (true) {
     TopKLine line(loss, y, scratch);
     const double zeta = line.at(0.0).value >= 0.0 ? 0.0 : find_zeta(line);
     if (extend_candidates(line.lowest_level(zeta), y, minus_infinity, scratch)) continue;
     if (zeta > 0.0) line.write(zeta, alpha);
-    return;
+    return true;
   }
 }
 
@@ -283,13 +300,14 @@ namespace {
 // rho_1, sum(beta) = rho_1. Newton's method from below ends on the root, because the sum is convex in theta; nothing
 // needs to be sorted. Where rho_1 bounds the sum everything is measured from the largest key, so that large parts never
 // meet.
-void project_simplex(double rho, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
+bool project_simplex(double rho, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
   const auto& b = scratch.key;
   const auto m = static_cast<std::int64_t>(b.size());
   const double largest = bound_keys(b, 1, scratch.copy).largest;
-  if (!(largest > 0.0)) return;
+  if (largest > largest_key) return false;
+  if (!(largest > 0.0)) return true;
   double sum = 0.0;
-  if (largest > rho) kernels().sum_above(b.data(), m, rho, rho, &sum);
+  if (largest > rho) kernels().sum_above(b.data(), m, rho, 0.0, &sum);
   const bool bounded = sum > rho;
   const double base = bounded ? largest : 0.0;
   // The root for some of the keys is at most the root for all. It is measured from base, as all that follows.
@@ -305,7 +323,7 @@ void project_simplex(double rho, std::int64_t y, const SparseRow* before, Sparse
   }
   for (std::int64_t last = 0, count = 1; count != last;) {
     last = count;
-    count = kernels().sum_above(b.data(), m, base + theta, base, &sum);
+    count = kernels().sum_above(b.data(), m, base, theta, &sum);
     if (count == 0) break;  // rounding: the largest key alone
     theta = std::max(theta, root(sum, count));
   }
@@ -321,27 +339,26 @@ void project_simplex(double rho, std::int64_t y, const SparseRow* before, Sparse
     alpha.push_back({j, -beta});
     if (j < y) own = alpha.size();
   }
-  if (alpha.empty()) return;
+  if (alpha.empty()) return true;
   alpha.insert(alpha.begin() + static_cast<std::ptrdiff_t>(own), {static_cast<std::int32_t>(y), beta_sum});
+  return true;
 }
 
 }  // namespace
 
-void project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
+bool project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
   alpha.clear();
   scratch.key[static_cast<std::size_t>(y)] = minus_infinity;
-  if (loss.K() == 1) {
-    project_simplex(loss.rho.front(), y, before, alpha, scratch);
-  } else if (loss.family == Family::usunier) {
-    project_usunier(loss, before, y, alpha, scratch);
-  } else {
-    project_top_k(loss, before, y, alpha, scratch);
-  }
+  if (loss.K() == 1) return project_simplex(loss.rho.front(), y, before, alpha, scratch);
+  if (loss.family == Family::usunier) return project_usunier(loss, before, y, alpha, scratch);
+  return project_top_k(loss, before, y, alpha, scratch);
 }
 
 void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
   scratch.key.resize(static_cast<std::size_t>(m));
-  for (std::int64_t j = 0; j < m; ++j) scratch.key[static_cast<std::size_t>(j)] = a[y] - a[j];
+  for (std::int64_t j = 0; j < m; ++j) {
+    scratch.key[static_cast<std::size_t>(j)] = std::clamp(a[y] - a[j], -largest_key, largest_key);
+  }
   project_keys(loss, y, nullptr, alpha, scratch);
 }
 
@@ -363,7 +380,7 @@ template <class T>
 double envelope(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
                 RowScratch& scratch) {
   margin_keys(delta, s, m, -static_cast<double>(s[y]), 1.0 / loss.smoothing, scratch.key);
-  project_keys(loss, y, nullptr, alpha, scratch);
+  if (!project_keys(loss, y, nullptr, alpha, scratch)) vertex(loss, delta, s, m, y, alpha, scratch);
   double linear = 0.0;  // <c - s, alpha> = <c - s + s_y, alpha>, since alpha sums to 0
   for (const auto& [j, value] : alpha) {
     linear -= value * (margin(delta, j, y) + (static_cast<double>(s[j]) - static_cast<double>(s[y])));

@@ -72,10 +72,23 @@ VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::i
 void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
 
 // The same from keys b_j = a_y - a_j, which the scratch holds in `key`. `before`, where given, is a guess at alpha.
-void project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch);
+// False where a key is too large to be added up, and alpha is left empty: beside such keys a vertex is the projection.
+bool project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch);
 
 // The same among the points that vanish wherever `a` has no entry. Not in place.
 void project_within(const Loss& loss, const SparseRow& a, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
+
+// L9. How far alpha is from Q: alpha / max(1, ratio) has a point of Q within `distance`, the sum of |beta| that
+// differs; alpha_y then differs by at most as much. Infinite where alpha holds what is no number.
+struct Membership {
+  double ratio;
+  double distance;
+};
+Membership membership(const Loss& loss, std::int64_t y, const SparseRow& alpha, RowScratch& scratch);
+
+// A row that misses Q by more than rounding can explain is scaled back into it or, where that does not help, emptied.
+// Returns by how much it missed, in units of sum(rho).
+double put_inside(const Loss& loss, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
 
 // L7. The face of Q that alpha lies on. The directions in which a small step either way stays in Q are those whose
 // entries sum to 0 in every group and vanish elsewhere, and, where there is one, `along` besides.
@@ -89,6 +102,14 @@ void find_face(const Loss& loss, std::int64_t y, const SparseRow& alpha, Face& f
 template <class T>
 double envelope(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
                 RowScratch& scratch);
+
+// L4. The loss, or a number that the envelope is not above and equals but for rounding.
+struct LossBound {
+  double phi;
+  double beta_sum;  // of the vertex or maximiser, at most: how fast phi can grow with the scores
+};
+LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s, std::int64_t m, std::int64_t y,
+                     SparseRow& best, RowScratch& scratch);
 
 // L6. The exact block step: the alpha that maximises the dual over one example, all others fixed, given its scores s,
 // its alpha so far and q = omega ||x||^2 / (lambda N). Where the dual is linear (q = smoothing = 0) that is a vertex.

@@ -100,6 +100,10 @@ void check_model(const Model& model, const std::string& path) {
   check.require(model.lambda > 0.0, "the model has a certificate, but its lambda is 0");
   check.one_within(model.certificate.primal, any, "primal");
   check.one_within(model.certificate.dual, any, "dual");
+  constexpr double rounding = 1e-9;
+  const auto [primal, dual] = model.certificate;
+  check.require(dual <= primal + rounding * std::max(std::abs(primal), std::abs(dual)),
+                "the model's certificate is false: its dual {} is above its primal {}", dual, primal);
 }
 
 }  // namespace topwolf

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/threads.hpp"
-#include "solve/certified_weights.hpp"
+#include "solve/certifier.hpp"
 #include "solve/objective.hpp"
 
 namespace topwolf {
@@ -28,7 +28,6 @@ class ApgSolver final : public Solver {
         best_W_(W_),
         certified_(problem, engine) {
     const auto& lengths2 = engine.geometry().lengths2;
-    sum_error_ = sum_error(problem, engine.geometry());
     for (std::int64_t i = 0; i < problem.n; ++i) {
       const double q = problem.factor(i) * lengths2[static_cast<std::size_t>(i)];
       q_ = std::max(q_, q);
@@ -40,9 +39,8 @@ class ApgSolver final : public Solver {
 
   void start(Start from) override {
     DualRows& A = from.A;
-    engine_.weights_of(A, W_);
+    dual_ = certified_.certify_dual(A, W_);
     W_old_ = W_;
-    dual_ = dual_at(problem_, A, W_, sum_error_);
     A_old_ = A;
     A_ = std::move(A);
   }
@@ -55,7 +53,7 @@ class ApgSolver final : public Solver {
     const AscentSums sums = engine_.ascend(W_V_, {A_, A_old_, mu}, q_, A_next_, W_next_);
     const double primal = primal_value(problem_, W_V_norm2, sums.phi);
     remember(primal);
-    const double dual = dual_value(problem_, squared_norm(W_next_), sum_error_, sums.c_alpha, sums.alpha_norm2);
+    const double dual = dual_value(problem_, squared_norm(W_next_), sums.c_alpha, sums.alpha_norm2);
     double gamma = 1.0 / (q_ + problem_.loss.smoothing);
     if (!large_enough(sums)) {
       q_ = std::min(grow * q_, q_bound_);
@@ -69,10 +67,12 @@ class ApgSolver final : public Solver {
   }
 
   Certificate certify() override {
-    certified_.offer(best_W_);
-    certified_.offer(W_);
+    certified_.offer_weights(best_W_);
+    certified_.offer_weights(W_);
     best_primal_ = certified_.primal();
-    return {best_primal_, dual_};
+    const double dual = certified_.certify_dual(A_, W_);
+    if (!(dual >= 0.0)) forget();
+    return certified_.certificate(std::max(0.0, dual));
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
@@ -99,6 +99,16 @@ class ApgSolver final : public Solver {
   }
 
  private:
+  // Back to A = 0, where A is worse, which only scores that overflow can bring about.
+  void forget() {
+    for (SparseRow& alpha : A_) alpha.clear();
+    A_old_ = A_;
+    W_.assign(W_.size(), 0.0);
+    W_old_ = W_;
+    dual_ = 0.0;
+    t_ = 1.0;
+  }
+
   // A2. Nesterov's numbers for a step length that varies.
   double next_momentum() const {
     const double smoothing = problem_.loss.smoothing;
@@ -165,10 +175,9 @@ class ApgSolver final : public Solver {
   double q_ = 0.0;        // to be tried next: at first that of the longest row
   double q_taken_ = 0.0;  // of the last step taken
   double q_bound_ = 0.0;  // above the curvature along any step: the trace of X X^T / (lambda N)
-  double sum_error_ = 0.0;
   std::vector<double> best_W_;
   double best_primal_ = 0.0;  // in the precision of the passes
-  CertifiedWeights certified_;
+  Certifier certified_;
 };
 
 }  // namespace

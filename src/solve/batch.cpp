@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "core/fail.hpp"
+#include "core/length.hpp"
 #include "core/threads.hpp"
-#include "solve/certified_weights.hpp"
+#include "solve/certifier.hpp"
 #include "solve/objective.hpp"
 
 namespace topwolf {
@@ -23,7 +24,7 @@ class BatchSolver final : public Solver {
       zero_.resize(static_cast<std::size_t>(problem.n));
     }
     length_bound_ = length_bound(problem, engine.geometry());
-    sum_error_ = sum_error(problem, engine.geometry());
+    sum_error_ = sum_rounding(engine.geometry()) * length_bound_;
   }
 
   void start(Start from) override {
@@ -31,7 +32,7 @@ class BatchSolver final : public Solver {
     if (options_.rule != StepRule::line_search) {
       fail(ErrorKind::option, "a first step of length 1 forgets any start; start lsfw, apg or block");
     }
-    engine_.weights_of(A, W_);
+    certified_.certify_dual(A, W_);
     W_norm2_ = squared_norm(W_);
     c_alpha_ = dual_sums(problem_, A).c_alpha;
     drift_ = sum_error_;
@@ -43,10 +44,7 @@ class BatchSolver final : public Solver {
     DualRows* U = holds_dual() ? &U_ : nullptr;
     const PassSums sums = engine_.pass(W_, options_.direction, holds_dual() ? &A_ : nullptr, U, W_U_);
     if (problem_.loss.smoothing > 0.0) c_alpha_ = sums.c_alpha;  // from A itself, so that it never drifts
-    Pass seen{{},
-              primal_value(problem_, W_norm2_, sums.phi),
-              dual_value(problem_, W_norm2_, drift_, c_alpha_, sums.alpha_norm2),
-              gamma(sums)};
+    Pass seen{{}, primal_value(problem_, W_norm2_, sums.phi), dual_of_mix(sums.alpha_norm2), gamma(sums)};
     remember(seen);
     seen.estimate = {best_primal_, options_.keep_dual ? std::max(0.0, seen.dual) : best_dual_};
     move(seen.gamma, sums);
@@ -54,15 +52,15 @@ class BatchSolver final : public Solver {
   }
 
   Certificate certify() override {
-    certified_.offer(best_W_);
-    certified_.offer(W_);
+    certified_.offer_weights(best_W_);
+    certified_.offer_weights(W_);
     best_primal_ = certified_.primal();
-    const double dual_now = holds_dual() ? dual_of_held() : dual_value(problem_, W_norm2_, drift_, c_alpha_, 0.0);
+    const double dual_now = holds_dual() ? dual_of_held() : dual_of_mix(0.0);
     best_dual_ = std::max(best_dual_, dual_now);
-    if (!options_.keep_dual) return {certified_.primal(), best_dual_};
+    if (!options_.keep_dual) return certified_.certificate(best_dual_);
     // Whoever asked for A must be able to check the claim with it; where A is worse than 0, 0 is returned.
     returns_zero_ = !(dual_now > 0.0);
-    return {certified_.primal(), std::max(0.0, dual_now)};
+    return certified_.certificate(std::max(0.0, dual_now));
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
@@ -170,8 +168,14 @@ class BatchSolver final : public Solver {
   // D(A) from A alone: W(A) anew.
   double dual_of_held() {
     std::vector<double> W;
-    engine_.weights_of(A_, W);
-    return dual_at(problem_, A_, W, sum_error_);
+    return certified_.certify_dual(A_, W);
+  }
+
+  // A lower bound on D of the mixture of all vertices so far, exact arithmetic understood. Nothing cancels in its sums,
+  // so that each step costs them a few roundings and each pass those of n terms.
+  double dual_of_mix(double alpha_norm2) const {
+    const double operations = 8.0 * static_cast<double>(t_) + static_cast<double>(problem_.n);
+    return dual_bound(problem_, {length(W_), drift_, c_alpha_, alpha_norm2, operations * unit_roundoff});
   }
 
   const Problem& problem_;
@@ -191,7 +195,7 @@ class BatchSolver final : public Solver {
   std::vector<double> best_W_;
   double best_primal_ = 0.0;  // in the precision of the passes
   double best_dual_ = 0.0;    // D(0)
-  CertifiedWeights certified_;
+  Certifier certified_;
   DualRows zero_;
   bool returns_zero_ = false;
 };

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/rng.hpp"
-#include "solve/certified_weights.hpp"
+#include "solve/certifier.hpp"
 #include "solve/curved_step.hpp"
 #include "solve/face_ascent.hpp"
 #include "solve/objective.hpp"
@@ -60,14 +60,14 @@ class BlockSolver final : public Solver {
     bool stuck = !moved && resting_ == 0;
     if (!moved) std::fill(due_.begin(), due_.end(), 0);
     if (epoch_ % refresh_epochs == 0 && !refresh()) stuck = true;
-    const Certificate estimate{dual_ + gap_estimate(), dual_};
+    const Certificate estimate{std::min(dual_ + gap_estimate(), certified_.primal()), dual_};
     return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0};
   }
 
   Certificate certify() override {
-    certified_.offer(exact_weights(), &A_, &share_);
+    certified_.offer_weights(exact_weights(), &A_, &share_);
     std::fill(due_.begin(), due_.end(), 0);  // everybody is looked at again
-    return {certified_.primal(), dual_};
+    return certified_.certificate(dual_);
   }
 
   const std::vector<double>& weights() const override { return certified_.weights(); }
@@ -105,8 +105,12 @@ class BlockSolver final : public Solver {
 
   // W(A) and D(A) from A alone, in double. If there is another step, it puts the working scores right first.
   const std::vector<double>& exact_weights() {
-    exact_ = current_weights();
-    dual_ = dual_at(problem_, A_, exact_, sum_error(problem_, engine_.geometry()));
+    dual_ = certified_.certify_dual(A_, exact_);
+    if (!(dual_ >= 0.0)) {  // worse than nothing, which only scores that overflow can bring about
+      for (SparseRow& alpha : A_) alpha.clear();
+      std::fill(exact_.begin(), exact_.end(), 0.0);
+      dual_ = 0.0;
+    }
     return exact_;
   }
 
@@ -177,7 +181,7 @@ class BlockSolver final : public Solver {
     share_[at] =
         gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), A_[at], next_, scratch_);
     rest(at);
-    if (share_[at] <= 0.0) return;
+    if (share_[at] <= 0.0 || !std::isfinite(share_[at])) return;  // where a score overflowed nobody knows where to go
     const double gain =
         scores_.curved() ? curved_step(i, s, problem_.factor(i) * length2, change) : exact_step(i, s, change);
     dual_ += problem_.weight(i) / problem_.N * gain;
@@ -239,7 +243,7 @@ class BlockSolver final : public Solver {
 
   std::optional<FaceAscent> face_;
   CurvedStep curved_;
-  CertifiedWeights certified_;
+  Certifier certified_;
 
   std::int64_t epoch_ = 0, visits_ = 0;
   bool started_ = false;  // elsewhere than at 0, so that the first step already knows a face

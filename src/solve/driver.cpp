@@ -14,6 +14,8 @@ void RunState::exchange(State& state) {
   state("optimism", optimism);
   state("refusals", refusals);
   state("stalled", stalled);
+  state("lowest_primal", lowest_primal);
+  state("highest_dual", highest_dual);
 }
 
 namespace {
@@ -44,8 +46,11 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
   while (!ended && state.iteration < rule.max_iterations) {
     const Pass pass = solver.step();
     const Certificate& seen = pass.estimate;
-    const IterationRecord record{++state.iteration,   clock.seconds(), seen.primal, seen.dual,
-                                 seen.relative_gap(), pass.gamma,      pass.primal, pass.dual};
+    state.lowest_primal = std::min(state.lowest_primal, seen.primal);
+    state.highest_dual = std::max(state.highest_dual, seen.dual);
+    const Certificate best{state.lowest_primal, state.highest_dual};
+    const IterationRecord record{++state.iteration,   clock.seconds(), best.primal, best.dual,
+                                 best.relative_gap(), pass.gamma,      pass.primal, pass.dual};
     const bool go_on = !observer || observer(Progress(record, [&] { return solver.current_weights(); }));
     if (promising(seen, rule, state)) {
       const Certificate certificate = solver.certify();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "core/clock.hpp"
@@ -32,6 +33,8 @@ struct RunState {
   double optimism = 1.0;
   std::int64_t refusals = 0;
   bool stalled = false;  // there is nowhere left to go
+  // Of what the passes saw.
+  double lowest_primal = std::numeric_limits<double>::infinity(), highest_dual = 0.0;
 
   void exchange(State& state);
 };

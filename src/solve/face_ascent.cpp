@@ -71,6 +71,16 @@ double FaceAscent::sum_rows(const Body& body) const {
   });
 }
 
+// Rows whose curvature is nothing beside that of others would take steps without end; their own visits place them.
+double FaceAscent::least_curvature() const {
+  double largest = 0.0;
+  for (std::int64_t i = 0; i < problem_.n; ++i) {
+    largest = std::max(largest, problem_.factor(i) * lengths2_[static_cast<std::size_t>(i)]);
+  }
+  constexpr double nothing = 0x1p-40;
+  return nothing * largest;
+}
+
 // The free entries, and the gradient along them.
 void FaceAscent::find_face(const DualRows& A) {
   RowScratch scratch;
@@ -79,10 +89,11 @@ void FaceAscent::find_face(const DualRows& A) {
   group_.clear();
   along_.clear();
   residual_.clear();
+  const double least = least_curvature();
   for (std::size_t i = 0; i < A.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);
     groups_[i] = 0;
-    if (!A[i].empty() && lengths2_[i] > 0.0 && problem_.weight(row) > 0.0) {
+    if (!A[i].empty() && problem_.weight(row) > 0.0 && problem_.factor(row) * lengths2_[i] > least) {
       topwolf::find_face(problem_.loss, problem_.label(row), A[i], face, scratch);
       groups_[i] = 1 + *std::max_element(face.group.begin(), face.group.end());
     }

@@ -23,6 +23,7 @@ class FaceAscent {
 
  private:
   void find_face(const DualRows& A);
+  double least_curvature() const;
   void conjugate_gradients();
   // D along a step: slope gamma - curvature gamma^2 / 2, times N.
   struct Line {

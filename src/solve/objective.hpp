@@ -1,4 +1,5 @@
-// The only place where the primal, the dual and the gap are written (docs/maths.md, P1, D1).
+// The only place where the primal, the dual and the gap are written (docs/maths.md, P1, D1), and bounds on what
+// rounding does to them (G1).
 #pragma once
 
 #include <cmath>
@@ -16,11 +17,9 @@ inline double primal_value(const Problem& problem, double W_norm2, double phi_su
   return 0.5 * problem.lambda * W_norm2 + phi_sum / problem.N;
 }
 
-// D1. A lower bound on D(A): `W` is known to lie within `drift` of W(A).
-inline double dual_value(const Problem& problem, double W_norm2, double drift, double c_alpha, double alpha_norm2) {
-  const double length = std::sqrt(W_norm2) + drift;
-  const double smoothing = problem.loss.smoothing;
-  return -0.5 * problem.lambda * length * length + (c_alpha - 0.5 * smoothing * alpha_norm2) / problem.N;
+// D1. D(A), from ||W(A)||^2 and the sums of omega_i <c_i, alpha_i> and omega_i ||alpha_i||^2.
+inline double dual_value(const Problem& problem, double W_norm2, double c_alpha, double alpha_norm2) {
+  return -0.5 * problem.lambda * W_norm2 + (c_alpha - 0.5 * problem.loss.smoothing * alpha_norm2) / problem.N;
 }
 
 // Sums over the examples, weighted by omega.
@@ -30,15 +29,31 @@ struct DualSums {
 };
 DualSums dual_sums(const Problem& problem, const DualRows& A);
 
-// D(A) from A alone, given W = W(A) computed in double; `error` bounds its rounding (sum_error).
-double dual_at(const Problem& problem, const DualRows& A, const std::vector<double>& W, double error);
-
 double squared_norm(const std::vector<double>& W);
+
+// ---- Bounds (G1)
+
+// P(W) is not above this; infinite where an overflow hides it.
+double primal_bound(const Problem& problem, double W_length, const LossSum& loss);
+
+// What is known of a feasible dual whose rows are not at hand, or not quite these.
+struct DualSketch {
+  double W_length = 0.0;     // of a W that lies ...
+  double drift = 0.0;        // ... within this of W(A)
+  double c_alpha = 0.0;      // sum of omega <c, alpha>
+  double alpha_norm2 = 0.0;  // sum of omega ||alpha||^2
+  double rounding = 0.0;     // the sums may be off by this much of themselves
+};
+// D(A) is not below this; minus infinity where an overflow hides it.
+double dual_bound(const Problem& problem, const DualSketch& sketch);
+
+// The same for rows that were put inside (L9), given ||W|| of W = W(A) as summed in double.
+double dual_bound(const Problem& problem, const Geometry& geometry, const DualRows& A, double W_length);
 
 // ||W(A)|| is at most this for any feasible A, because |alpha| sums to at most 2 sum(rho).
 double length_bound(const Problem& problem, const Geometry& geometry);
 
-// G1. A bound on the rounding of one sum over the rows, W(U) or W(A), in double.
-double sum_error(const Problem& problem, const Geometry& geometry);
+// What rounding does to one sum over the rows, W(U) or W(A), in double, in units of the sum of its terms' lengths.
+double sum_rounding(const Geometry& geometry);
 
 }  // namespace topwolf

@@ -215,7 +215,7 @@ double Trainer::primal(const TrainOptions& options, const std::vector<double>& W
     fail(ErrorKind::data, "there are {} weights, but {} {} x {} features are needed", W.size(),
          map_ ? map_->p() : problem_.m, map_ ? "class features" : "classes", problem_.D());
   }
-  return primal_value(problem_, squared_norm(W), engine_->loss_sum(W));
+  return primal_value(problem_, squared_norm(W), engine_->loss_sum(W).sum);
 }
 
 }  // namespace topwolf

@@ -106,13 +106,13 @@ void check_selection(const Kernels& set, std::int64_t m) {
   set.keys_f32(s32.data(), nullptr, 1.0, m, 0.0, 1.0, key.data());
   for (std::size_t j = 0; j < s.size(); ++j) EXPECT_EQ(key[j], s[j] + 1.0);
 
-  for (const double threshold : {-10.0, 0.5, 1.0, 99.0}) {
+  for (const double theta : {-10.0, 0.25, 0.75, 99.0}) {
     double sum = 77.0, expected = 0.0;
     std::int64_t count = 0;
     for (double k : key) {
-      if (k > threshold) expected += k - 0.25, ++count;
+      if (k - 0.25 > theta) expected += k - 0.25, ++count;
     }
-    EXPECT_EQ(set.sum_above(key.data(), m, threshold, 0.25, &sum), count);
+    EXPECT_EQ(set.sum_above(key.data(), m, 0.25, theta, &sum), count);
     EXPECT_NEAR(sum, expected, 1e-12 * static_cast<double>(m));
   }
 

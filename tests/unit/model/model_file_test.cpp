@@ -84,10 +84,21 @@ RC_GTEST_PROP(ModelFile, keeps_every_bit_of_random_models, ()) {
   model.loss.cost_matrix.clear();
   model.lambda = std::abs(*any_finite());
   RC_PRE(model.lambda > 0.0);
-  model.certificate = {*any_finite(), *any_finite()};
+  const auto [dual, primal] = std::minmax({*any_finite(), *any_finite()});
+  model.certificate = {primal, dual};
   model.iterations = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
   model.solver = *rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
   RC_ASSERT(same_model(reloaded(model), model));
+}
+
+TEST(ModelFile, neither_saves_nor_loads_a_dual_above_the_primal) {
+  EXPECT_THAT(refusal([](json& metadata) { metadata["dual"] = 2.0 * metadata["primal"].get<double>() + 1.0; }),
+              HasSubstr("the model's certificate is false"));
+  const TempFolder folder;
+  Model model = sample_model();
+  model.certificate = {1.0, 2.0};
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { save_model(model, folder.file("m")); }),
+              HasSubstr("certificate is false"));
 }
 
 TEST(ModelFile, refuses_every_truncation) {

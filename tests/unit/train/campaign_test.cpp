@@ -1,0 +1,220 @@
+// The certificate campaign: random problems over every loss, solver, storage, precision, smoothing, costs, margins,
+// weights, bias, normalisation, class features and taxonomies, at scales of features from 1e-20 to 1e20 and C from
+// 1e-12 to 1e12, stopped anywhere. What is reported must not be better than what is true. TOPWOLF_CAMPAIGN is how many.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/rng.hpp"
+#include "support/referee.hpp"
+#include "topwolf/topwolf.hpp"
+
+namespace topwolf {
+namespace {
+
+using testing::Referee;
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+double power(Rng& rng, double low, double high) {
+  return std::pow(10.0, low + (high - low) * rng.uniform());
+}
+
+struct Trial {
+  Dataset data;
+  TrainOptions options;
+  std::string words;
+};
+
+// Rows of one scale, or a mixture with rows that are noise, zero, or all the same.
+std::vector<double> random_features(Rng& rng, std::int64_t n, std::int64_t d, const std::vector<std::int32_t>& y,
+                                    bool single, std::string& words) {
+  const double scale = rng.uniform() < 0.3 ? 1.0 : power(rng, -20, 20);
+  const int mixture = static_cast<int>(rng.below(5));
+  words += fmt::format(" scale {:.3g} mixture {}", scale, mixture);
+  std::vector<double> X;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double size = scale;
+    if (mixture == 1 && rng.uniform() < 0.3) size = scale * 1e-17;
+    if (mixture == 2 && rng.uniform() < 0.3) size = 0.0;
+    if (mixture == 3) size = single ? power(rng, -18, 18) : power(rng, -60, 60);
+    const bool copy = mixture == 4 && i > 0 && rng.uniform() < 0.5;
+    for (std::int64_t f = 0; f < d; ++f) {
+      const double x = rng.normal() + (f % 3 == y[at(i)] % 3 ? 1.0 : 0.0);
+      X.push_back(copy ? X[at((i - 1) * d + f)] : rng.uniform() < 0.3 ? 0.0 : size * x);
+    }
+  }
+  return X;
+}
+
+template <class T>
+FeatureStore store(const std::vector<double>& X, std::int64_t n, std::int64_t d, bool sparse) {
+  if (!sparse) return DenseStore<T>{std::vector<T>(X.begin(), X.end()), n, d};
+  CsrStore<T> csr{{0}, {}, {}, n, d};
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t f = 0; f < d; ++f) {
+      if (X[at(i * d + f)] == 0.0) continue;
+      csr.column.push_back(static_cast<std::int32_t>(f));
+      csr.values.push_back(static_cast<T>(X[at(i * d + f)]));
+    }
+    csr.row_begin.push_back(static_cast<std::int64_t>(csr.column.size()));
+  }
+  return csr;
+}
+
+LossSpec random_loss(Rng& rng, std::int64_t m, std::string& words) {
+  LossSpec loss;
+  loss.name = static_cast<LossName>(rng.below(5));
+  if (loss.name == LossName::top_k || loss.name == LossName::usunier)
+    loss.k = 1 + static_cast<std::int64_t>(rng.below(at(m - 1)));
+  if (loss.name == LossName::weighted_top_k || loss.name == LossName::weighted_usunier) {
+    const double scale = rng.uniform() < 0.7 ? 1.0 : power(rng, -6, 6);
+    for (std::uint64_t r = 0; r < 1 + rng.below(at(m - 1)); ++r) loss.rho.push_back(scale * (0.05 + rng.uniform()));
+    std::sort(loss.rho.begin(), loss.rho.end(), std::greater<>());
+    if (loss.rho.size() > at(m - 1)) loss.rho.resize(at(m - 1));
+  }
+  if (rng.uniform() < 0.4) loss.smoothing = power(rng, -11, 2);
+  words += " " + to_string(loss);
+  return loss;
+}
+
+// A random tree as class features and costs: a few kinds, each the parent of some classes.
+void add_structure(Rng& rng, std::int64_t m, Trial& trial) {
+  const std::int64_t p = 1 + static_cast<std::int64_t>(rng.below(6));
+  const bool tree = rng.uniform() < 0.5;
+  const double scale = tree ? 1.0 : power(rng, -3, 3);
+  const std::int64_t cols = tree ? m + p : p;
+  std::vector<double> phi(at(m * cols), 0.0);
+  std::vector<std::uint64_t> kind;
+  for (std::int64_t j = 0; j < m; ++j) {
+    kind.push_back(rng.below(at(p)));
+    for (std::int64_t c = 0; c < p && !tree; ++c) phi[at(j * cols + c)] = scale * rng.normal();
+    if (tree) phi[at(j * cols + j)] = 1.0, phi[at(j * cols + m) + kind.back()] = 1.0;
+  }
+  trial.data.class_features = Features(store<double>(phi, m, cols, rng.uniform() < 0.5));
+  trial.words += tree ? " taxonomy" : " class features";
+  if (!tree || trial.data.margins.given()) return;
+  for (std::int64_t a = 0; a < m; ++a) {
+    for (std::int64_t b = 0; b < m; ++b)
+      trial.options.loss.cost_matrix.push_back(a == b ? 0.0 : kind[at(a)] == kind[at(b)] ? 1.0 : 2.0);
+  }
+}
+
+void add_costs(Rng& rng, std::int64_t n, std::int64_t m, Trial& trial) {
+  const double scale = rng.uniform() < 0.5 ? 1.0 : power(rng, -20, 20);
+  const auto cost = [&] { return rng.uniform() < 0.2 ? 0.0 : scale * rng.uniform(); };
+  if (rng.uniform() < 0.5) {
+    for (std::int64_t a = 0; a < m * m; ++a) trial.options.loss.cost_matrix.push_back(a % (m + 1) == 0 ? 0.0 : cost());
+    trial.words += fmt::format(" costs {:.3g}", scale);
+    return;
+  }
+  const bool sparse = rng.uniform() < 0.5;
+  std::vector<double> delta;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < m; ++j) delta.push_back(j == trial.data.y[at(i)] ? 0.0 : cost());
+  }
+  trial.data.margins = {Features(store<double>(delta, n, m, sparse)), scale};
+  trial.words += fmt::format(" margins {:.3g}", scale);
+}
+
+Trial random_trial(std::uint64_t seed) {
+  Rng rng(seed);
+  Trial trial;
+  const std::int64_t n = 1 + static_cast<std::int64_t>(rng.below(24)), d = 1 + static_cast<std::int64_t>(rng.below(9));
+  const std::int64_t m = 2 + static_cast<std::int64_t>(rng.below(rng.uniform() < 0.1 ? 40 : 7));
+  trial.words = fmt::format("seed {}: {} x {}, {} classes", seed, n, d, m);
+  for (std::int64_t j = 0; j < m; ++j) trial.data.classes.names.push_back(std::to_string(j));
+  for (std::int64_t i = 0; i < n; ++i) trial.data.y.push_back(static_cast<std::int32_t>(rng.below(at(m))));
+  const bool single = rng.uniform() < 0.5, sparse = rng.uniform() < 0.5;
+  const auto X = random_features(rng, n, d, trial.data.y, single, trial.words);
+  FeatureStore rows = single ? store<float>(X, n, d, sparse) : store<double>(X, n, d, sparse);
+  if (rng.uniform() < 0.2) {
+    const auto kind = rng.uniform() < 0.5 ? NormalizeKind::unit : NormalizeKind::maxabs;
+    trial.data.normalization = fit_normalization(kind, rows);
+    apply_normalization(trial.data.normalization, rows);
+    trial.words += " normalised";
+  }
+  trial.data.X = Features(std::move(rows));
+  trial.words += fmt::format(" {}{}", sparse ? "csr" : "dense", single ? 32 : 64);
+  if (rng.uniform() < 0.3) {
+    const double scale = rng.uniform() < 0.5 ? 1.0 : power(rng, -30, 30);
+    for (std::int64_t i = 0; i < n; ++i) {
+      trial.data.weights.push_back(i > 0 && rng.uniform() < 0.2 ? (rng.uniform() < 0.5 ? 0.0 : 1e-308)
+                                                                : scale * (0.1 + rng.uniform()));
+    }
+    trial.words += fmt::format(" weights {:.3g}", scale);
+  }
+  TrainOptions& options = trial.options;
+  options.loss = random_loss(rng, m, trial.words);
+  if (rng.uniform() < 0.3) add_costs(rng, n, m, trial);
+  if (rng.uniform() < 0.2 && options.loss.cost_matrix.empty()) add_structure(rng, m, trial);
+  options.C = rng.uniform() < 0.3 ? 1.0 : power(rng, -12, 12);
+  options.solver = static_cast<SolverName>(rng.below(6));
+  if (options.solver <= SolverName::block) options.scores = static_cast<ScoresName>(rng.below(3));
+  if (rng.uniform() < 0.3) options.bias = rng.uniform() < 0.5 ? 1.0 : power(rng, -3, 3);
+  const std::int64_t limits[] = {1, 2, 3, 10, 100, 300};
+  options.max_iterations = limits[rng.below(6)];
+  if (rng.uniform() < 0.3) options.tolerance = power(rng, -9, -0.3);
+  options.threads = 1 + static_cast<int>(rng.below(2));
+  options.seed = seed;
+  options.keep_dual = rng.uniform() < 0.8;
+  trial.words +=
+      fmt::format(" C {:.3g} {} {} bias {:.3g} passes {}{}", options.C, to_string(options.solver),
+                  to_string(options.scores), options.bias, options.max_iterations, options.keep_dual ? "" : " no dual");
+  return trial;
+}
+
+void judge(const Trial& trial) {
+  SCOPED_TRACE(trial.words);
+  const TrainResult result = train(trial.data, trial.options);
+  const Certificate& claim = result.model.certificate;
+  const Referee referee(trial.data, trial.options.loss, result.loss, result.model.lambda, trial.options.bias);
+  const bool mapped = trial.data.class_features.rows() > 0;
+  const long double primal = referee.primal(mapped ? result.model.V : result.model.W);
+  const std::vector<double> nothing(mapped ? result.model.V.size() : result.model.W.size(), 0.0);
+  const long double without = referee.primal(nothing);
+  Loss sharp = result.loss;  // beside which an envelope may vanish
+  sharp.smoothing = 0.0;
+  const long double size =
+      Referee(trial.data, trial.options.loss, sharp, result.model.lambda, trial.options.bias).primal(nothing);
+  const long double allowed = 1e-12L * std::max(std::abs(claim.primal), std::abs(claim.dual));
+  EXPECT_GE(claim.primal, primal - allowed);
+  EXPECT_LE(claim.primal, without + 1e-11L * size) << "worse than no model";
+  EXPECT_GE(claim.dual, 0.0);
+  EXPECT_LE(claim.dual, claim.primal + allowed);
+  EXPECT_TRUE(std::isfinite(claim.primal));
+  if (trial.options.keep_dual) {
+    const long double dual = referee.dual(result.dual);
+    EXPECT_LE(claim.dual, dual + allowed);
+    EXPECT_LE(referee.infeasibility(result.dual), 1e-12);
+    return;
+  }
+  TrainOptions other = trial.options;  // whatever it finds is not below the optimum
+  other.solver = SolverName::block;
+  other.scores = ScoresName::automatic;
+  other.max_iterations = 200;
+  const TrainResult best = train(trial.data, other);
+  EXPECT_LE(claim.dual, referee.primal(mapped ? best.model.V : best.model.W) + allowed);
+}
+
+TEST(Campaign, NoCertificateIsBetterThanTheTruth) {
+  const char* const asked = std::getenv("TOPWOLF_CAMPAIGN");
+  const std::uint64_t count = asked ? std::stoull(asked) : 1000;
+  const char* const first = std::getenv("TOPWOLF_CAMPAIGN_FIRST");
+  const std::uint64_t from = first ? std::stoull(first) : 0;
+  for (std::uint64_t seed = from; seed < from + count; ++seed) {
+    judge(random_trial(seed));
+    if (HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace topwolf
