@@ -48,13 +48,25 @@ Certifier::Certifier(const Problem& problem, Engine& engine)
 }
 
 void Certifier::offer_weights(std::vector<double> W, const DualRows* A, std::vector<double>* shares) {
+  keep_if_better(W, {A, shares});
+  // Where 0 is still the best, a part of the way to W may be better: no weights at all are of no use to anybody.
+  constexpr double part = 0.25;
+  for (int tries = 0; tries < 3 && nothing_better_ && length(W) > 0.0; ++tries) {
+    for (double& w : W) w *= part;
+    keep_if_better(W, {});
+  }
+}
+
+void Certifier::keep_if_better(std::vector<double>& W, Engine::AtRows wanted) {
   engine_.round_weights(W);
   std::vector<std::int32_t> ranks;
-  const double primal = primal_bound(problem_, length(W), engine_.loss_sum(W, {A, shares, &ranks}));
+  wanted.ranks = &ranks;
+  const double primal = primal_bound(problem_, length(W), engine_.loss_sum(W, wanted));
   if (!(primal < primal_)) return;
   primal_ = primal;
-  W_ = std::move(W);
+  W_ = W;
   ranks_ = std::move(ranks);
+  nothing_better_ = false;
 }
 
 void Certifier::measure(DualRows& A) {
@@ -89,6 +101,7 @@ Certificate Certifier::certificate(double dual) const {
 void Certifier::exchange(State& state) {
   state("certified_weights", W_, {engine_.geometry().dimension});
   state("certified_primal", primal_);
+  state("certified_nothing", nothing_better_);
   state("certified_ranks", ranks_, {problem_.n});
 }
 

@@ -31,6 +31,7 @@ class Certifier {
   const std::vector<std::int32_t>& ranks() const { return ranks_; }  // of the examples' own classes at these weights
 
  private:
+  void keep_if_better(std::vector<double>& W, Engine::AtRows wanted);
   void measure(DualRows& A);
 
   const Problem& problem_;
@@ -38,6 +39,7 @@ class Certifier {
   std::vector<double> W_;
   double primal_ = 0.0;
   std::vector<std::int32_t> ranks_;
+  bool nothing_better_ = true;  // than W = 0, so far
   std::int64_t worst_row_ = 0;  // that missed Q by the most
   double worst_miss_ = 0.0;
 };

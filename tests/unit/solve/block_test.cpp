@@ -217,7 +217,7 @@ TEST(BlockEquivalence, WeightsAndGramAgree) {
 TEST(BlockEquivalence, TheSeedAndTheThreadsGiveTheSameBits) {
   const Samples samples = testing::random_samples(300, 12, 7, 2);
   const Dataset data = testing::dataset_of(samples, Storage::dense32);
-  const Problem problem = testing::problem_of(data, {Family::usunier, {1.0}, 0.0}, 0.3);
+  const Problem problem = testing::problem_of(data, {Family::usunier, {0.5, 0.3, 0.2}, 0.1}, 0.1);
   for (const bool gram : {false, true}) {
     EXPECT_EQ(iterate(problem, gram, {.seed = 5}, 8, 2).W, iterate(problem, gram, {.seed = 5}, 8, 2).W);
     EXPECT_NE(iterate(problem, gram, {.seed = 5}, 8, 2).W, iterate(problem, gram, {.seed = 6}, 8, 2).W);
