@@ -37,6 +37,7 @@ TrainOptions options_over(const Arguments& arguments, TrainOptions own) {
   own.bias = arguments.real("bias").value_or(own.bias);
   if (const auto tolerance = arguments.real("tolerance")) own.tolerance = tolerance;
   own.time_limit_s = arguments.real("time-limit");
+  own.should_stop = [] { return held_signal() != 0; };
   own.threads = threads_of(arguments);
   own.seed = seed_of(arguments);
   check(own);

@@ -18,6 +18,7 @@ const std::vector<std::int64_t> places{1, 3, 5, 10};
 
 Model train_one(const Arguments& arguments, const Dataset& data, const std::string& loss) {
   TrainOptions options;
+  options.should_stop = [] { return held_signal() != 0; };
   options.loss = parse_loss(loss);
   options.threads = threads_of(arguments);
   print(fmt::format("\n{} at C = 1\n", describe_loss(options.loss)));

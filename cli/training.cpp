@@ -9,6 +9,7 @@
 #include "core/names.hpp"
 #include "data_options.hpp"
 #include "problem_options.hpp"
+#include "signals.hpp"
 #include "structure.hpp"
 
 namespace topwolf::cli {
@@ -37,6 +38,7 @@ TrainOptions training_options(const Arguments& arguments) {
   options.absolute_gap = arguments.real("absolute-gap");
   options.max_iterations = arguments.integer("max-iterations", 1, largest).value_or(options.max_iterations);
   options.time_limit_s = arguments.real("time-limit");
+  options.should_stop = [] { return held_signal() != 0; };
   options.bias = arguments.real("bias").value_or(options.bias);
   options.threads = threads_of(arguments);
   options.seed = seed_of(arguments);

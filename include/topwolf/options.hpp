@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ struct TrainOptions {
   std::optional<double> absolute_gap;  // stop when gap <= absolute_gap
   std::int64_t max_iterations = 100000;
   std::optional<double> time_limit_s;
+  // Asked many times a second, from the thread that trains; true ends the run: status interrupted.
+  std::function<bool()> should_stop;
   double bias = 0.0;  // value of the constant feature; 0: none
   int threads = 0;    // 0: all cores the process may use
   std::uint64_t seed = 0;

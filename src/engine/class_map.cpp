@@ -66,6 +66,11 @@ class ClassEngine final : public Engine {
         plain_(std::move(plain)),
         threads_(threads) {}
 
+  void set_should_stop(std::function<bool()> should_stop) override {
+    Engine::set_should_stop(should_stop);
+    plain_->set_should_stop(std::move(should_stop));
+  }
+
   PassSums pass(const std::vector<double>& V, Direction direction, const DualRows* A, DualRows* U,
                 std::vector<double>& V_U) override {
     map_->lift(V, W_, threads_);

@@ -152,7 +152,7 @@ class CpuEngine final : public Engine {
     SingleThreadedBlas blas;
     map_.set_weights(W);
     std::vector<PassSums> sums(static_cast<std::size_t>(panels_));
-    accumulate_chunks(W_U, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
+    accumulate_chunks<true>(W_U, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       sums[static_cast<std::size_t>(panel)] = pass_panel(panel, direction, A, U, entries);
     });
     PassSums total;
@@ -165,7 +165,7 @@ class CpuEngine final : public Engine {
     SingleThreadedBlas blas;
     map_.set_weights(W);
     std::vector<AscentSums> sums(static_cast<std::size_t>(panels_));
-    accumulate_chunks(W_next, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
+    accumulate_chunks<true>(W_next, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
       const auto [begin, end] = score_panel(map_, panel, mine);
       for (std::int64_t i = begin; i < end; ++i) {
@@ -217,7 +217,7 @@ class CpuEngine final : public Engine {
   }
 
   void weights_of(const DualRows& A, std::vector<double>& W) override {
-    accumulate_chunks(W, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
+    accumulate_chunks<false>(W, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       const auto [begin, end] = range(panel);
       for (std::int64_t i = begin; i < end; ++i) append(i, A[static_cast<std::size_t>(i)], entries);
     });
@@ -275,13 +275,14 @@ class CpuEngine final : public Engine {
 
   // Runs fill(panel, entries) over all panels, a chunk at a time, and adds each chunk's entries to W (from 0), scaled
   // by 1 / (lambda N).
-  template <class Fill>
+  template <bool stoppable, class Fill>
   void accumulate_chunks(std::vector<double>& W, const Fill& fill) {
     W.assign(static_cast<std::size_t>(geometry().dimension), 0.0);
     const std::int64_t chunk = chunk_panels();
     std::vector<std::vector<RowEntry>> entries(static_cast<std::size_t>(std::min(chunk, panels_)));
     for (std::int64_t first = 0; first < panels_; first += chunk) {
       const std::int64_t count = std::min(chunk, panels_ - first);
+      if constexpr (stoppable) this->stop_if_asked();
       for (auto& list : entries) list.clear();
       parallel_for(count, threads_, [&](std::int64_t p) { fill(first + p, entries[static_cast<std::size_t>(p)]); });
       map_.add(entries, W);

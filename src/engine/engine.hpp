@@ -2,6 +2,7 @@
 // The results do not depend on the number of threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -64,12 +65,21 @@ struct Geometry {
   double coupling = 1.0;
 };
 
+// Thrown out of a pass that was asked to stop. Whoever called it finds everything as it was before the pass.
+struct Stopped {};
+
 class Engine {
  public:
   explicit Engine(Geometry geometry) : geometry_(std::move(geometry)) {}
   virtual ~Engine() = default;
 
   const Geometry& geometry() const { return geometry_; }
+
+  // Who is asked, many times within a pass, whether to stop; none: nobody.
+  virtual void set_should_stop(std::function<bool()> should_stop) { should_stop_ = std::move(should_stop); }
+  void stop_if_asked() const {
+    if (should_stop_ && should_stop_()) throw Stopped{};
+  }
 
   // One pass at W: scores, directions u_i, W(U) into W_U, sums. A is needed with smoothing; U, where
   // given, receives the directions.
@@ -100,6 +110,7 @@ class Engine {
 
  private:
   const Geometry geometry_;
+  std::function<bool()> should_stop_;
 };
 
 // The problem must outlive the engine; its lambda, loss and margins may change meanwhile.

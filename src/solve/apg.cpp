@@ -45,12 +45,14 @@ class ApgSolver final : public Solver {
     A_ = std::move(A);
   }
 
+  void set_should_stop(std::function<bool()> should_stop) override { engine_.set_should_stop(std::move(should_stop)); }
+
   Pass step() override {
-    ++passes_;
     const double t_next = next_momentum();
     const double mu = (t_ - 1.0) / t_next;
     const double W_V_norm2 = extrapolate(mu);
     const AscentSums sums = engine_.ascend(W_V_, {A_, A_old_, mu}, q_, A_next_, W_next_);
+    ++passes_;
     const double primal = primal_value(problem_, W_V_norm2, sums.phi);
     remember(primal);
     const double dual = dual_value(problem_, squared_norm(W_next_), sums.c_alpha, sums.alpha_norm2);

@@ -39,10 +39,12 @@ class BatchSolver final : public Solver {
     if (holds_dual()) A_ = std::move(A);
   }
 
+  void set_should_stop(std::function<bool()> should_stop) override { engine_.set_should_stop(std::move(should_stop)); }
+
   Pass step() override {
-    ++t_;
     DualRows* U = holds_dual() ? &U_ : nullptr;
     const PassSums sums = engine_.pass(W_, options_.direction, holds_dual() ? &A_ : nullptr, U, W_U_);
+    ++t_;
     if (problem_.loss.smoothing > 0.0) c_alpha_ = sums.c_alpha;  // from A itself, so that it never drifts
     Pass seen{{}, primal_value(problem_, W_norm2_, sums.phi), dual_of_mix(sums.alpha_norm2), gamma(sums)};
     remember(seen);

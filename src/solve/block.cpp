@@ -44,21 +44,21 @@ class BlockSolver final : public Solver {
     exact_ = {};
   }
 
+  void set_should_stop(std::function<bool()> should_stop) override { engine_.set_should_stop(std::move(should_stop)); }
+
   Pass step() override {
-    ++epoch_;
-    if (!exact_.empty()) scores_.reset(std::exchange(exact_, {}), A_);
-    // Before the visits, which then see what became of the shares.
-    if (face_ && (epoch_ % face_->epochs_per_ascent() == 0 || (started_ && epoch_ == 1))) dual_ += face_->ascend(A_);
-    choose_rows();
-    bool moved = false;
-    for (std::size_t first = 0; first < order_.size(); first += static_cast<std::size_t>(block_rows_)) {
-      const auto block = block_at(first);
-      scores_.expect(block_at(first + block.size()));
-      moved |= ascend(block);
+    if (!in_epoch_) begin_epoch();
+    while (visited_ < static_cast<std::int64_t>(order_.size())) {
+      engine_.stop_if_asked();
+      const auto block = block_at(static_cast<std::size_t>(visited_));
+      visited_ += static_cast<std::int64_t>(block.size());
+      scores_.expect(block_at(static_cast<std::size_t>(visited_)));
+      moved_ |= ascend(block);
     }
+    in_epoch_ = false;
     // Nobody moved: those at rest may have to. Only when everybody was asked is there nowhere to go.
-    bool stuck = !moved && resting_ == 0;
-    if (!moved) std::fill(due_.begin(), due_.end(), 0);
+    bool stuck = !moved_ && resting_ == 0;
+    if (!moved_) std::fill(due_.begin(), due_.end(), 0);
     if (epoch_ % refresh_epochs == 0 && !refresh()) stuck = true;
     const Certificate estimate{std::min(dual_ + gap_estimate(), certified_.primal()), dual_};
     return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0};
@@ -84,6 +84,13 @@ class BlockSolver final : public Solver {
     rng_.exchange(state);
     state("epoch", epoch_);
     state("visits", visits_);
+    state("in_epoch", in_epoch_);
+    state("order", order_);
+    state("visited", visited_);
+    state("moved", moved_);
+    state("resting", resting_);
+    state("quiet", quiet_);
+    if (state.restoring()) check_order(state);
     state("started", started_);
     topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
     if (static_cast<std::int64_t>(A_.size()) != problem_.n) state.refuse("A");
@@ -124,6 +131,30 @@ class BlockSolver final : public Solver {
     refreshed_dual_ = dual_;
     refreshed_gap_ = gap;
     return gained;
+  }
+
+  // Asked to stop in here it has not begun: all of it is done again.
+  void begin_epoch() {
+    engine_.stop_if_asked();
+    if (!exact_.empty()) scores_.reset(std::exchange(exact_, {}), A_);
+    const std::int64_t epoch = epoch_ + 1;
+    // Before the visits, which then see what became of the shares.
+    if (face_ && (epoch % face_->epochs_per_ascent() == 0 || (started_ && epoch == 1))) {
+      dual_ += face_->ascend(A_, [this] { engine_.stop_if_asked(); });
+    }
+    epoch_ = epoch;
+    choose_rows();
+    visited_ = 0;
+    moved_ = false;
+    in_epoch_ = true;
+  }
+
+  // An order from a file must name rows.
+  void check_order(State& state) const {
+    const auto size = static_cast<std::int64_t>(order_.size());
+    const bool rows =
+        std::all_of(order_.begin(), order_.end(), [&](std::int64_t i) { return i >= 0 && i < problem_.n; });
+    if (!rows || size > problem_.n || visited_ < 0 || visited_ > size) state.refuse("order");
   }
 
   // The examples whose turn it is, in random order.
@@ -255,7 +286,10 @@ class BlockSolver final : public Solver {
   std::vector<std::int64_t> rest_, due_;
   std::int64_t resting_ = 0;
   double quiet_ = 0.0;  // a share below this is next to none
+  // Where in its epoch the solver is.
+  bool in_epoch_ = false, moved_ = false;
   std::vector<std::int64_t> order_;
+  std::int64_t visited_ = 0;   // of order_
   std::vector<double> S_, G_;  // of a block
   std::vector<SparseRow> change_;
   std::vector<std::vector<double>> spread_;  // of the changes, where psi is curved

@@ -35,6 +35,57 @@ void refused(const Certificate& estimate, const Certificate& certificate, RunSta
       std::isfinite(ratio) ? std::max(1.0, ratio) * std::pow(1.1, times) : state.optimism * std::pow(2.0, times);
 }
 
+// Asked far more often than anybody wants to be: the clock and the caller are looked at every few milliseconds.
+class Interruption {
+ public:
+  Interruption(const StopRule& rule, const Stopwatch& clock) : rule_(rule), clock_(clock) {}
+
+  bool operator()() {
+    if (--left_ > 0) return false;
+    constexpr double seldom_s = 0.002, often_s = 0.01;
+    const double now = clock_.seconds(), passed = now - last_;
+    if (passed < seldom_s) stride_ = std::min<std::int64_t>(2 * stride_, 1 << 16);
+    if (passed > often_s) stride_ = std::max<std::int64_t>(stride_ / 4, 1);
+    left_ = stride_;
+    last_ = now;
+    return reason().has_value();
+  }
+
+  std::optional<Status> reason() const {
+    if (rule_.should_stop && rule_.should_stop()) return Status::interrupted;
+    if (rule_.time_limit_s && clock_.seconds() >= *rule_.time_limit_s) return Status::time_limit;
+    return std::nullopt;
+  }
+
+ private:
+  const StopRule& rule_;
+  const Stopwatch& clock_;
+  std::int64_t stride_ = 1, left_ = 1;
+  double last_ = 0.0;
+};
+
+// Nobody is asked after the run.
+class Asking {
+ public:
+  Asking(Solver& solver, Interruption& interruption) : solver_(solver) {
+    solver.set_should_stop([&interruption] { return interruption(); });
+  }
+  ~Asking() { solver_.set_should_stop({}); }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  Solver& solver_;
+};
+
+std::optional<Pass> step(Solver& solver) {
+  try {
+    return solver.step();
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
@@ -43,8 +94,16 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
   RunState& state = given ? *given : fresh;
   std::optional<Status> ended;
   if (state.stalled) ended = Status::stalled;
+  Interruption interruption(rule, clock);
+  std::optional<Asking> asking(std::in_place, solver, interruption);
   while (!ended && state.iteration < rule.max_iterations) {
-    const Pass pass = solver.step();
+    const std::optional<Pass> stepped = step(solver);
+    if (!stepped) {
+      ended = interruption.reason().value_or(Status::interrupted);
+      if (between) between(true);
+      break;
+    }
+    const Pass& pass = *stepped;
     const Certificate& seen = pass.estimate;
     state.lowest_primal = std::min(state.lowest_primal, seen.primal);
     state.highest_dual = std::max(state.highest_dual, seen.dual);
@@ -62,13 +121,14 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
       state.stalled = true;
     } else if (!go_on) {
       ended = Status::interrupted;
-    } else if (rule.time_limit_s && clock.seconds() >= *rule.time_limit_s) {
-      ended = Status::time_limit;
+    } else if (const auto reason = interruption.reason()) {
+      ended = reason;
     } else if (state.iteration == rule.max_iterations) {
       ended = Status::iteration_limit;
     }
     if (between) between(ended.has_value());
   }
+  asking.reset();
   const Certificate certificate = solver.certify();
   const Status status = ended.value_or(Status::iteration_limit);
   // Who interrupts a job may go on with it later, and it must end where it would have ended.

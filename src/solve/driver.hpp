@@ -16,6 +16,7 @@ struct StopRule {
   std::optional<double> absolute_gap{};  // gap <= absolute_gap
   std::int64_t max_iterations = 0;
   std::optional<double> time_limit_s{};
+  std::function<bool()> should_stop{};  // asked a hundred times a second or so, between and within passes
 
   bool reached(const Certificate& at) const;
 };

@@ -22,10 +22,10 @@ FaceAscent::FaceAscent(const Problem& problem, FaceScores& scores, const std::ve
   free_.row_begin.resize(static_cast<std::size_t>(problem.n) + 1);
 }
 
-double FaceAscent::ascend(DualRows& A) {
+double FaceAscent::ascend(DualRows& A, const std::function<void()>& pause) {
   find_face(A);
   if (free_.size() == 0) return 0.0;
-  conjugate_gradients();
+  conjugate_gradients(pause);
   // The step may leave the face; then rows are put back into Q, and what is left of it can be a poor direction. A
   // shorter one leaves less.
   constexpr std::array lengths{1.0, 0.4, 0.16};
@@ -149,7 +149,7 @@ void FaceAscent::centre(std::size_t i, std::vector<double>& values) const {
 }
 
 // Preconditioned by the diagonal h_i = q_i + smoothing; total_ becomes the step.
-void FaceAscent::conjugate_gradients() {
+void FaceAscent::conjugate_gradients(const std::function<void()>& pause) {
   constexpr double enough = 1e-2;  // of the squared residual at the start
   const double smoothing = problem_.loss.smoothing;
   const auto h = [&](std::size_t i) {
@@ -174,6 +174,7 @@ void FaceAscent::conjugate_gradients() {
   });
   const double start = left;
   for (std::int64_t t = 0; t < iterations_ && left > enough * start; ++t) {
+    pause();
     const double direction2 =
         smoothing > 0.0 ? sum_entries([&](std::size_t, std::size_t e) { return direction_[e] * direction_[e]; }) : 0.0;
     const double curvature = scores_.product(direction_, &product_) + smoothing * direction2;

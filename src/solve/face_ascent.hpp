@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "engine/block_scores.hpp"
@@ -14,8 +15,10 @@ class FaceAscent {
  public:
   FaceAscent(const Problem& problem, FaceScores& scores, const std::vector<double>& lengths2, int threads);
 
-  // Moves A, and the working scores with it, to where D is larger; returns the gain, 0 where there is none.
-  double ascend(DualRows& A);
+  // Moves A, and the working scores with it, to where D is larger; returns the gain, 0 where there is none. Whatever
+  // `pause` throws between two products leaves everything as it was.
+  double ascend(
+      DualRows& A, const std::function<void()>& pause = [] {});
 
   std::int64_t epochs_per_ascent() const { return scores_.epochs_per_ascent(); }
 
@@ -24,7 +27,7 @@ class FaceAscent {
  private:
   void find_face(const DualRows& A);
   double least_curvature() const;
-  void conjugate_gradients();
+  void conjugate_gradients(const std::function<void()>& pause);
   // D along a step: slope gamma - curvature gamma^2 / 2, times N.
   struct Line {
     double slope, curvature;

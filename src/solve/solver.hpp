@@ -1,6 +1,8 @@
 // A solver is state, a step and a certificate. It owns no clock, prints nothing and does not decide when to stop.
 #pragma once
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "core/state.hpp"
@@ -29,7 +31,10 @@ class Solver {
   virtual ~Solver() = default;
   // Only before the first step. The methods whose first step forgets where they were (StdFW, PG) refuse.
   virtual void start(Start from) = 0;
+  // Throws Stopped where it was asked to stop on the way; the next step goes on from there, to the same bits.
   virtual Pass step() = 0;
+  // Who is asked, many times within a step.
+  virtual void set_should_stop(std::function<bool()> should_stop) = 0;
   // In double, at the point that weights() returns from then on.
   virtual Certificate certify() = 0;
   virtual const std::vector<double>& weights() const = 0;  // (m x D)

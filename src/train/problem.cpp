@@ -39,6 +39,7 @@ StopRule stop_rule(const TrainOptions& options) {
   rule.absolute_gap = options.absolute_gap;
   rule.max_iterations = options.max_iterations;
   rule.time_limit_s = options.time_limit_s;
+  rule.should_stop = options.should_stop;
   return rule;
 }
 

@@ -12,7 +12,11 @@ class Halving final : public Solver {
  public:
   explicit Halving(double surplus = 0.0, double step = 0.5) : surplus_(surplus), step_(step) {}
   void start(Start) override {}
+  void set_should_stop(std::function<bool()> should_stop) override { should_stop_ = std::move(should_stop); }
   Pass step() override {
+    for (int block = 0; block < 1000; ++block) {
+      if (should_stop_ && should_stop_()) throw Stopped{};
+    }
     gap_ *= 0.5;
     return {{1.0 + gap_, 1.0}, 1.0 + gap_, 1.0, step_};
   }
@@ -31,6 +35,7 @@ class Halving final : public Solver {
  private:
   double gap_ = 1.0, surplus_, step_;
   int certified_ = 0;
+  std::function<bool()> should_stop_;
   std::vector<double> none_;
   std::vector<std::int32_t> no_ranks_;
   DualRows rows_;
@@ -56,6 +61,18 @@ TEST(Driver, ConvergesOnAnAbsoluteGapAlone) {
   EXPECT_EQ(result.iterations, 2);
 }
 
+TEST(Driver, StopsInTheMiddleOfAPassWhereItIsAsked) {
+  Halving solver;
+  int asked = 0, left = 0;
+  const StopRule rule{.max_iterations = 100, .should_stop = [&] { return ++asked == 5; }};
+  const RunResult result = run(solver, rule, Stopwatch(), {}, nullptr, [&](bool leaving) { left += leaving ? 1 : 0; });
+  EXPECT_EQ(result.status, Status::interrupted);
+  EXPECT_EQ(result.iterations, 0);
+  EXPECT_EQ(left, 1) << "there is something to write down";
+  EXPECT_EQ(solver.certified(), 1);
+  EXPECT_EQ(go(solver, {.max_iterations = 3}).iterations, 3) << "nobody is asked after the run";
+}
+
 TEST(Driver, StopsAtTheIterationLimitAndCertifiesAllTheSame) {
   Halving solver;
   const RunResult result = go(solver, {.tolerance = 1e-9, .max_iterations = 3});
@@ -68,7 +85,7 @@ TEST(Driver, StopsAtTheTimeLimit) {
   Halving solver;
   const RunResult result = go(solver, {.tolerance = 0.0, .max_iterations = 100, .time_limit_s = 1e-12});
   EXPECT_EQ(result.status, Status::time_limit);
-  EXPECT_EQ(result.iterations, 1);
+  EXPECT_EQ(result.iterations, 0) << "the clock is looked at within a pass";
 }
 
 TEST(Driver, StopsWhenTheObserverSaysSo) {

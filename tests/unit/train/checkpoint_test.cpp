@@ -69,6 +69,40 @@ TEST_P(Resumed, TrainingEndsWithTheSameBits) {
   }
 }
 
+// Asked between two blocks of rows, in the middle of a pass.
+TEST_P(Resumed, StoppedInsideAPassItEndsWithTheSameBits) {
+  const Method& method = GetParam();
+  const Dataset data = rows(method.storage);
+  const TempFolder folder;
+  TrainOptions options;
+  options.solver = method.solver;
+  options.scores = method.scores;
+  options.loss = parse_loss("usunier:2");
+  options.loss.smoothing = method.smoothing;
+  options.C = 5.0;
+  options.max_iterations = 40;
+  options.tolerance = 1e-9;
+  const Model whole = train(data, options).model;
+  for (const int k : {3, 4, 6}) {
+    options.checkpoints.path = folder.file("checkpoint");
+    options.checkpoints.resume.clear();
+    Model model;
+    std::int64_t inside = 0, passes = 0;
+    do {
+      int asked = 0;
+      options.should_stop = [&] { return ++asked == k; };
+      std::int64_t seen = 0;
+      model = train(data, options, [&](const Progress&) { return ++seen, true; }).model;
+      passes += seen;
+      inside += seen == 0 ? 1 : 0;
+      options.checkpoints.resume = options.checkpoints.path;
+    } while (model.status == Status::interrupted);
+    EXPECT_EQ(passes, whole.iterations);
+    if (method.solver == SolverName::block) EXPECT_GT(inside, 0);
+    expect_same(model, whole);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, Resumed,
                          ::testing::Values(Method{SolverName::block, ScoresName::gram, Storage::dense32, 0.0},
                                            Method{SolverName::block, ScoresName::gram, Storage::dense64, 0.1},
