@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -173,26 +174,51 @@ double plain_loss(const Loss& loss, const RowProblem& row) {
   return std::max(total, 0.0);
 }
 
-// The envelope is the smallest value of Phi(v) + |v - s|^2 / (2 smoothing) over all v, so any alpha whatever gives the
-// bound Phi(s + smoothing alpha) + smoothing/2 |alpha|^2: a wrong alpha can only make the number larger.
-double smoothed_loss(const Loss& loss, const RowProblem& row) {
-  if (loss.smoothing == 0.0) return plain_loss(loss, row);
+namespace {
+
+constexpr double most_ulps = 1 << 20;  // 2e-10
+
+// The alpha at which the envelope is attained, up to rounding.
+Vector envelope_maximiser(const Loss& loss, const RowProblem& row) {
+  const Vector rho = padded_rho(loss, row.s.size());
+  // Beyond this many times sum(rho) alpha changes no digit of the envelope; nothing overflows.
+  const double largest = 1e30 * sum(rho);
   Vector b = margins(row);
-  for (double& value : b) value /= loss.smoothing;
-  const Vector rho = padded_rho(loss, b.size());
+  for (double& value : b) value = std::clamp(value / loss.smoothing, -largest, largest);
   Vector alpha = loss.family == Family::usunier ? usunier_maximiser(rho, b, row.y) : top_k_maximiser(rho, b, row.y);
   alpha[row.y] = 0.0;
   const double others = sum(alpha);
   for (double& value : alpha) value = -value;
   alpha[row.y] = others;
+  return alpha;
+}
 
+// The envelope is the smallest value of Phi(v) + |v - s|^2 / (2 smoothing) over all v, so any alpha whatever gives the
+// bound Phi(s + smoothing alpha) + smoothing/2 |alpha|^2: a wrong alpha can only make the number larger.
+double envelope_bound(const Loss& loss, const RowProblem& row, const Vector& alpha, double stretch) {
   Vector v(row.s.begin(), row.s.end());
-  double squares = 0.0;
+  double squares = 0.0;  // times smoothing
   for (std::size_t j = 0; j < v.size(); ++j) {
-    v[j] += loss.smoothing * alpha[j];
-    squares += alpha[j] * alpha[j];
+    const double step = loss.smoothing * (stretch * alpha[j]);
+    v[j] += step;
+    squares += step * (stretch * alpha[j]);
   }
-  return plain_loss(loss, {row.delta, v, row.y}) + 0.5 * loss.smoothing * squares;
+  return plain_loss(loss, {row.delta, v, row.y}) + 0.5 * squares;
+}
+
+}  // namespace
+
+double smoothed_loss(const Loss& loss, const RowProblem& row) {
+  if (loss.smoothing == 0.0) return plain_loss(loss, row);
+  const Vector alpha = envelope_maximiser(loss, row);
+  double least = envelope_bound(loss, row, alpha, 1.0);
+  // Rounding can leave Phi(s + smoothing alpha) above 0 by an ulp of s, next to which a large smoothing makes the whole
+  // envelope vanish. An alpha longer by some ulps lies below, at a cost of as many ulps: each is a bound, the least
+  // counts.
+  for (double ulps = 1.0; ulps <= most_ulps; ulps *= 4.0) {
+    least = std::min(least, envelope_bound(loss, row, alpha, 1.0 + ulps * std::numeric_limits<double>::epsilon()));
+  }
+  return least;
 }
 
 double row_infeasibility(const Loss& loss, std::span<const double> alpha, std::int64_t y) {

@@ -164,8 +164,9 @@ Vector transposed_weights(const Model& model, const ClassRows& phi) {
   return weights;
 }
 
-// ||phi^T S||^2 for S^T (D x m).
-double mapped_norm2(const Vector& transposed, const ClassRows& phi) {
+// ||phi^T S||^2 / scale^2 for S^T (D x m). Divided before it is squared, here and below: the squares themselves need
+// not fit in a double.
+double mapped_norm2(const Vector& transposed, const ClassRows& phi, double scale) {
   const auto m = static_cast<std::int64_t>(phi.row.size());
   const std::int64_t D = static_cast<std::int64_t>(transposed.size()) / m;
   double total = 0.0;
@@ -176,14 +177,14 @@ double mapped_norm2(const Vector& transposed, const ClassRows& phi) {
       const Example& row = phi.row[j];
       for (std::size_t e = 0; e < row.column.size(); ++e) sum[row.column[e]] += row.value[e] * transposed[c * m + j];
     }
-    for (const double x : sum) total += x * x;
+    for (const double x : sum) total += (x / scale) * (x / scale);
   }
   return total;
 }
 
-double squared_norm(const Vector& v) {
+double scaled_norm2(const Vector& v, double scale) {
   double total = 0.0;
-  for (const double x : v) total += x * x;
+  for (const double x : v) total += (scale * x) * (scale * x);
   return total;
 }
 
@@ -246,7 +247,8 @@ Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, con
 // which are bounded because lambda/2 ||W*||^2 <= P.
 double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, const Loss& loss, const Pass& pass,
                 double primal) {
-  double R = 0.0, largest_margin = 1.0, longest_phi2 = 0.0;
+  const bool costs = data.margins.given() || !model.loss.cost_matrix.empty();
+  double R = 0.0, largest_margin = costs ? 0.0 : 1.0, longest_phi2 = 0.0;
   for (const double weight : loss.rho) R += weight;
   for (const double cost : model.loss.cost_matrix) largest_margin = std::max(largest_margin, cost);
   for (const Example& row : phi.row) {
@@ -254,7 +256,7 @@ double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, c
     for (const double x : row.value) phi2 += x * x;
     longest_phi2 = std::max(longest_phi2, phi2);
   }
-  const double length = std::sqrt(2.0 * longest_phi2 * primal / model.lambda);
+  const double length = std::sqrt(2.0 * longest_phi2) * std::sqrt(primal) / std::sqrt(model.lambda);
   double slack = 0.0;
   for (std::size_t i = 0; i < pass.infeasibility.size(); ++i) {
     if (!(pass.infeasibility[i] > 0.0)) continue;
@@ -317,8 +319,8 @@ Verification verify(const Dataset& given, const Model& model, const SparseRows& 
   }
   const double N = pass.weight_sum, lambda = model.lambda;
   Verification v;
-  v.primal = 0.5 * lambda * squared_norm(trained(model)) + losses / N;
-  v.dual = pass.dual_terms / N - 0.5 * mapped_norm2(pass.dual_weights, phi) / (lambda * N * N);
+  v.primal = 0.5 * scaled_norm2(trained(model), std::sqrt(lambda)) + losses / N;
+  v.dual = pass.dual_terms / N - 0.5 * mapped_norm2(pass.dual_weights, phi, std::sqrt(lambda) * N);
   v.dual -= slack_of(data, model, phi, loss, pass, v.primal);
   v.gap = v.primal - v.dual;
   v.relative_gap = v.gap <= 0.0 ? 0.0 : v.gap / v.primal;

@@ -185,5 +185,54 @@ TEST(RowCheck, TheEnvelopeBoundIsAttainedByAFeasiblePoint) {
   }
 }
 
+// Where smoothing outweighs the margins, no upper bound of the dual set is met, and the envelope is proportional to
+// 1/smoothing: from 1e-3 down to 1e-300 no digit may be lost beside margins of 1.
+TEST(RowCheck, AnEnvelopeFarBelowTheMarginsKeepsItsDigits) {
+  Rng rng(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    Case c = random_case(rng);
+    Vector delta(c.m, 1.0), s(c.m);
+    delta[c.y] = 0.0;
+    for (double& value : s) value = rng.normal();
+    c.loss.smoothing = 1e4;
+    const double expected = 1e4 * smoothed_loss(c.loss, {delta, s, c.y});
+    for (const double smoothing : {1e8, 1e11, 1e13, 1e16, 1e20, 1e100, 1e300}) {
+      c.loss.smoothing = smoothing;
+      EXPECT_NEAR(smoothing * smoothed_loss(c.loss, {delta, s, c.y}), expected, 1e-10 * expected) << smoothing;
+    }
+  }
+}
+
+// Margins, scores and smoothing times t: the envelope times t.
+TEST(RowCheck, TheEnvelopeIsTheSameAtEveryScale) {
+  Rng rng(6);
+  for (int trial = 0; trial < 100; ++trial) {
+    Case c = random_case(rng);
+    Vector delta(c.m, 1.0), s(c.m);
+    delta[c.y] = 0.0;
+    for (double& value : s) value = 3.0 * rng.normal();
+    const double smoothing = std::pow(10.0, -20.0 + 30.0 * rng.uniform());
+    c.loss.smoothing = smoothing;
+    const double expected = smoothed_loss(c.loss, {delta, s, c.y});
+    for (const int power : {-950, -500, -40, 40, 500, 950}) {
+      const double t = std::ldexp(1.0, power);
+      Vector scaled_delta = delta, scaled_s = s;
+      for (double& value : scaled_delta) value *= t;
+      for (double& value : scaled_s) value *= t;
+      c.loss.smoothing = t * smoothing;
+      EXPECT_EQ(smoothed_loss(c.loss, {scaled_delta, scaled_s, c.y}), t * expected) << power;
+    }
+  }
+}
+
+// Margins of 1e300 against a smoothing of 1e-300: their quotient is no double, the envelope is the loss.
+TEST(RowCheck, ATinySmoothingOfHugeMarginsIsTheLossItself) {
+  const Vector delta = {0.0, 1e300, 2e300}, s = {0.0, 1e299, -1e300};
+  for (const Family family : {Family::usunier, Family::top_k}) {
+    const Loss loss{family, {0.5, 0.5}, 1e-300};
+    EXPECT_DOUBLE_EQ(smoothed_loss(loss, {delta, s, 0}), plain_loss(loss, {delta, s, 0}));
+  }
+}
+
 }  // namespace
 }  // namespace topwolf

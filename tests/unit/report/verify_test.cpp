@@ -130,6 +130,48 @@ TEST_F(ByHand, SmoothingEntersPrimalAndDual) {
   EXPECT_NEAR(v.dual, 0.25 - 0.25, 1e-15);
 }
 
+// At s = 0 the envelope is 1 / (4 smoothing); the dual at a = 1 / (2 smoothing) reaches it but for a^2.
+TEST_F(ByHand, AnObjectiveThatSmoothingMakesTinyIsConfirmedAndNotMore) {
+  for (double smoothing = 1e3; smoothing <= 1e300; smoothing *= 1e9) {
+    model.loss.smoothing = smoothing;
+    const double a = 0.5 / smoothing, primal = 0.25 / smoothing;
+    set(0.0, primal, primal - a * a);
+    const Verification v = verify(data, model, dual_at(a));
+    EXPECT_TRUE(v.holds) << smoothing << ": " << v.finding;
+    EXPECT_NEAR(v.primal, primal, 1e-12 * primal);
+    set(0.0, primal * (1.0 - 1e-8), primal - a * a);
+    EXPECT_FALSE(verify(data, model, dual_at(a)).holds) << smoothing;
+    set(0.0, primal, (primal - a * a) + 1e-8 * primal);
+    EXPECT_FALSE(verify(data, model, dual_at(a)).holds) << smoothing;
+  }
+}
+
+// Costs, weights and smoothing times t, lambda by t: primal and dual times t, whatever t is.
+TEST_F(ByHand, TheVerdictIsTheSameAtEveryScale) {
+  for (const double smoothing : {0.0, 0.3, 40.0}) {
+    for (int power = -980; power <= 980; power += 140) {
+      const double t = std::ldexp(1.0, power);
+      model.loss.smoothing = t * smoothing;
+      model.loss.cost_matrix = {0.0, 3.0 * t, 2.0 * t, 0.0};
+      model.lambda = 1.0 / t;
+      set(0.25 * t, 1.0, 0.0);
+      // Infeasible by an ulp or so, as the duals of solvers are.
+      const SparseRows dual = sparse_rows({{0.2, -std::nextafter(0.2, 1.0)}, {-0.2, std::nextafter(0.2, 0.0)}});
+      const Verification found = verify(data, model, dual);
+      EXPECT_NEAR(found.dual / t, 0.46 - smoothing * 0.04, 1e-12) << power;
+      if (smoothing == 0.0) {
+        EXPECT_DOUBLE_EQ(found.primal / t, 0.0625 + 2.0) << power;
+      }
+      set(0.25 * t, found.primal, found.dual);
+      EXPECT_TRUE(verify(data, model, dual).holds) << power;
+      set(0.25 * t, found.primal * (1.0 - 1e-8), found.dual);
+      EXPECT_FALSE(verify(data, model, dual).holds) << power;
+      set(0.25 * t, found.primal, found.dual + 1e-8 * found.primal);
+      EXPECT_FALSE(verify(data, model, dual).holds) << power;
+    }
+  }
+}
+
 TEST_F(ByHand, CostsAreTheMargins) {
   model.loss.cost_matrix = {0.0, 3.0, 2.0, 0.0};
   set(0.25, 0.0625 + 0.5 * (2.5 + 1.5), 0.5 - 0.04);
