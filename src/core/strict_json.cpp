@@ -29,6 +29,10 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& path,
     }
     return true;
   };
+  // The parser takes a NUL for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    fail(ErrorKind::data, "{}: {} has a NUL at byte {} of its {}", path, what, nul + 1, text.size());
+  }
   try {
     return nlohmann::json::parse(text, inspect);
   } catch (const nlohmann::json::parse_error& error) {

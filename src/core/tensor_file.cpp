@@ -93,6 +93,15 @@ std::string_view find_header(const std::vector<char>& bytes, const std::string& 
   return {bytes.data() + length_size, static_cast<std::size_t>(length)};
 }
 
+// JSON may end in any white space, our headers end in spaces alone.
+void check_padding(std::string_view text, const std::string& path) {
+  const std::size_t last = text.find_last_not_of(' ');
+  if (last == std::string_view::npos || text[last] == '}') return;
+  fail_invalid(path,
+               fmt::format("byte {} of its {} bytes of header is {:#04x}, where only spaces may follow the last }}",
+                           last + 1, text.size(), static_cast<unsigned char>(text[last])));
+}
+
 // Takes "__metadata__" out of the header: our metadata and the checksum.
 std::pair<std::string, std::string> take_metadata(json& header, const std::string& path) {
   const auto text_of = [&](const char* key) {
@@ -191,6 +200,7 @@ TensorFile TensorFile::parse(std::vector<char> bytes, const std::string& path) {
   const std::string_view text = find_header(bytes, path);
   json table = parse_strict_json(text, path, "the header");
   const auto [metadata, stored_checksum] = take_metadata(table, path);
+  check_padding(text, path);
   file.data_begin_ = length_size + text.size();
   const std::span<const char> data = std::span<const char>(bytes).subspan(file.data_begin_);
   for (const auto& [name, entry] : table.items()) {
