@@ -31,6 +31,7 @@ struct Normalization {
 struct Margins {
   Features values;  // (n x m) in float64; sparse: what is not stored is `other`, and 0 for the own class; 0 rows: none
   double other = 1.0;
+  std::string source{};  // the file's name, for messages; "" = none
   bool given() const { return values.rows() > 0; }
 };
 
@@ -44,6 +45,7 @@ struct Dataset {
   Normalization normalization{};  // already applied to X; train() passes it on to the model
   Margins margins{};              // instead of a cost matrix
   Features class_features{};      // phi (m x p) in float64: psi(x, j) = phi_j (x) x; 0 rows: the identity
+  std::string source{};           // the file's name, for messages; "" = none
 };
 
 // What a file holds, before classes are known: rows, and for each row a label or none.
@@ -55,6 +57,9 @@ struct RawDataset {
   std::optional<LabelType> label_type;  // set where the file declares it (npy); else found from the spellings
   int index_base = 1;                   // of LIBSVM text: 0 or 1
   std::string source;                   // the file's name, for messages
+  std::string label_source;             // the same of the labels, where they are in a file of their own
+
+  const std::string& labels_from() const { return label_source.empty() ? source : label_source; }
 };
 
 struct LoadOptions {

@@ -28,14 +28,19 @@ void check_layout(const CsrView<T>& X) {
   }
 }
 
-void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y) {
+// "file: ", or nothing where the numbers came from memory.
+std::string prefix(const std::string& source) {
+  return source.empty() ? "" : source + ": ";
+}
+
+void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y, const std::string& source) {
   if (!std::isfinite(value) || value < 0.0) {
-    fail(ErrorKind::data, "the margins must be finite and at least 0, but row {}, column {} is {}", i + 1, j + 1,
-         value);
+    fail(ErrorKind::data, "{}the margins must be finite and at least 0, but row {}, column {} is {}", prefix(source),
+         i + 1, j + 1, value);
   }
   if (j == y && value != 0.0) {
-    fail(ErrorKind::data, "a row's margin to its own class must be 0, but row {}, column {} is {}", i + 1, j + 1,
-         value);
+    fail(ErrorKind::data, "{}a row's margin to its own class must be 0, but row {}, column {} is {}", prefix(source),
+         i + 1, j + 1, value);
   }
 }
 
@@ -58,12 +63,12 @@ void for_stored(const CsrView<T>& view, const Body& body) {
 
 }  // namespace
 
-void check_features(const FeatureView& view, int threads) {
+void check_features(const FeatureView& view, int threads, const std::string& source) {
   std::visit([](const auto& X) { check_layout(X); }, view);
   const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
   const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
   if (bad != lengths2.end()) {
-    fail(ErrorKind::data, "row {} holds a number that is not finite, or too large to be squared",
+    fail(ErrorKind::data, "{}row {} holds a number that is not finite, or too large to be squared", prefix(source),
          bad - lengths2.begin() + 1);
   }
 }
@@ -108,7 +113,7 @@ void check_margins(const Margins& margins, const std::vector<std::int32_t>& y, s
       [&](const auto& view) {
         check_layout(view);
         for_stored(view, [&](std::int64_t i, std::int64_t j, double value) {
-          check_margin(value, i, j, y[static_cast<std::size_t>(i)]);
+          check_margin(value, i, j, y[static_cast<std::size_t>(i)], margins.source);
         });
       },
       margins.values.view());
@@ -132,7 +137,7 @@ void check_dataset(const Dataset& data, int threads) {
   const std::int64_t n = data.X.rows(), m = data.classes.size();
   if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
   check_labels(data.y, n, m);
-  check_features(data.X.view(), threads);
+  check_features(data.X.view(), threads, data.source);
   check_weights(data.weights, n);
   check_margins(data.margins, data.y, m);
   check_class_features(data.class_features, m);

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {
 
-void check_features(const FeatureView& X, int threads);
+// source: the file's name for the message; "" = none.
+void check_features(const FeatureView& X, int threads, const std::string& source = "");
 // n class numbers in 0 .. m-1.
 void check_labels(const std::vector<std::int32_t>& y, std::int64_t n, std::int64_t m);
 // None, or n of at least 0, not all 0.

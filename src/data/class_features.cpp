@@ -88,7 +88,7 @@ Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, do
   RawDataset raw = load_matrix(path, m, index_base, true);
   const auto rows = static_cast<std::int64_t>(raw.label.size());
   if (rows != n) fail(ErrorKind::data, "{}: there are margins of {} rows, but {} rows", raw.source, rows, n);
-  return {Features(std::move(raw.X)), other};
+  return {Features(std::move(raw.X)), other, raw.source};
 }
 
 }  // namespace topwolf

@@ -52,20 +52,15 @@ std::vector<double> parse_text(std::string_view bytes, const std::string& path, 
   const std::string_view text = skip_byte_order_mark(bytes);
   std::vector<double> values;
   std::int64_t rows = 0;
-  std::int64_t line_number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    begin = end + 1;
-    ++line_number;
+  for_lines(text, [&](std::int64_t number, std::string_view line) {
     const std::string_view content = trim_blanks(line);
-    if (content.empty() || content.starts_with('#')) continue;
+    if (content.empty() || content.starts_with('#')) return;
     ++rows;
-    const std::int64_t columns = parse_row(line, fmt::format("{}:{}", path, line_number), values);
+    const std::int64_t columns = parse_row(line, fmt::format("{}:{}", path, number), values);
     if (columns != m)
       fail(ErrorKind::data, "{}:{}: row {} of the cost matrix has {} entries, but the data has {} classes", path,
-           line_number, rows, columns, m);
-  }
+           number, rows, columns, m);
+  });
   if (rows != m) fail(ErrorKind::data, "{}: the cost matrix has {} rows, but the data has {} classes", path, rows, m);
   return values;
 }

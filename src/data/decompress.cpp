@@ -32,6 +32,7 @@ unsigned piece(std::size_t count) {
 class Gzip {
  public:
   static constexpr std::string_view name = "gzip";
+  static constexpr Compression format = Compression::gzip;
   Gzip() {
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
   }
@@ -60,6 +61,7 @@ class Gzip {
 class Bzip2 {
  public:
   static constexpr std::string_view name = "bzip2";
+  static constexpr Compression format = Compression::bzip2;
   Bzip2() { start(); }
   ~Bzip2() { BZ2_bzDecompressEnd(&stream_); }
   void restart() {
@@ -93,6 +95,7 @@ class Bzip2 {
 class Xz {
  public:
   static constexpr std::string_view name = "xz";
+  static constexpr Compression format = Compression::xz;
   Xz() { restart(); }
   ~Xz() { lzma_end(&stream_); }
   void restart() {
@@ -120,6 +123,7 @@ class Xz {
 class Zstd {
  public:
   static constexpr std::string_view name = "zstd";
+  static constexpr Compression format = Compression::zstd;
   Zstd() : stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
     if (stream_ == nullptr) throw std::bad_alloc();
     // Also what was compressed with --long.
@@ -141,6 +145,12 @@ class Zstd {
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
 };
 
+// Also zstd's frames that hold nothing to unpack.
+bool begins_stream(std::string_view bytes, Compression format) {
+  const bool skippable = bytes.size() >= 4 && (bytes[0] & 0xf0) == 0x50 && bytes.substr(1, 3) == "\x2a\x4d\x18";
+  return compression_of(bytes) == format || (format == Compression::zstd && skippable);
+}
+
 template <class Codec>
 Buffer decode(std::string_view in, const std::string& name) {
   Codec codec;
@@ -155,6 +165,10 @@ Buffer decode(std::string_view in, const std::string& name) {
       // Zero bytes may pad the end, as on tapes.
       in.remove_prefix(std::min(in.find_first_not_of('\0'), in.size()));
       if (in.empty()) return out;
+      if (!begins_stream(in, Codec::format)) {
+        fail(ErrorKind::data, "{}: {} bytes that are not {} data follow its {} data", name, in.size(), Codec::name,
+             Codec::name);
+      }
       codec.restart();
     } else if (in.size() == in_before && out.size() == out_before) {
       fail(ErrorKind::data, "{}: its {} data ends early: the file is truncated", name, Codec::name);

@@ -21,19 +21,16 @@ Labels parse_label_lines(std::string_view text, const std::string& name) {
   Labels labels;
   LabelTable table;
   std::size_t rows = 0;  // up to the last line that has a label
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
+  for_lines(text, [&](std::int64_t number, std::string_view line) {
     const std::string_view label = trim_blanks(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
     labels.label.push_back(label.empty() ? -1 : table.add(label));
-    if (label.empty()) continue;
+    if (label.empty()) return;
     rows = labels.label.size();
     if (!is_finite_or_text(label)) {
-      fail(ErrorKind::data, "{}:{}:{}: the label {} is not finite", name, rows, label.data() - line.data() + 1,
+      fail(ErrorKind::data, "{}:{}:{}: the label {} is not finite", name, number, label.data() - line.data() + 1,
            quote(label));
     }
-  }
+  });
   labels.label.resize(rows);
   labels.spelling = table.take();
   return labels;

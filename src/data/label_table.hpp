@@ -2,6 +2,7 @@
 // business.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -44,6 +45,13 @@ class LabelTable {
 // "nan" and "inf" come from a failed computation, not from a choice of names.
 inline bool is_finite_or_text(std::string_view label) {
   return parse_number<double>(label).fault != NumberFault::not_finite;
+}
+
+// "file: row 3 (counted from 1)", for the first row that has this label; nothing where none has.
+inline std::optional<std::string> place_of_label(const RawDataset& raw, std::size_t spelling) {
+  const auto row = std::find(raw.label.begin(), raw.label.end(), static_cast<std::int32_t>(spelling));
+  if (row == raw.label.end()) return std::nullopt;
+  return raw.labels_from() + ": row " + std::to_string(row - raw.label.begin() + 1) + " (counted from 1)";
 }
 
 // The labels of the rows of a file.

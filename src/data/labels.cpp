@@ -6,6 +6,7 @@
 
 #include "core/fail.hpp"
 #include "core/utf8.hpp"
+#include "data/label_table.hpp"
 #include "data/text.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -85,6 +86,15 @@ std::vector<std::string_view> used_spellings(const RawDataset& raw) {
   return result;
 }
 
+void check_utf8(const RawDataset& raw) {
+  for (std::size_t k = 0; k < raw.spelling.size(); ++k) {
+    if (is_utf8(raw.spelling[k])) continue;
+    const auto place = place_of_label(raw, k);
+    if (place)
+      fail(ErrorKind::data, "{}: the label {} is not UTF-8, as class names must be", *place, quote(raw.spelling[k]));
+  }
+}
+
 }  // namespace
 
 ClassList collect_classes(const RawDataset& raw) {
@@ -96,7 +106,8 @@ ClassList collect_classes(const RawDataset& raw) {
   for (const std::string_view spelling : spellings) {
     const std::optional<Key> key = make_key(spelling, classes.type);
     if (!key)
-      fail(ErrorKind::data, "{}: the label {} is not of the type the file declares", raw.source, quote(spelling));
+      fail(ErrorKind::data, "{}: the label {} is not of the type the file declares", raw.labels_from(),
+           quote(spelling));
     first_spelling.emplace(*key, spelling);
   }
   for (const auto& [key, spelling] : first_spelling) classes.names.emplace_back(spelling);
@@ -134,21 +145,21 @@ Dataset make_dataset(RawDataset raw) {
   if (rows == 0) fail(ErrorKind::data, "{}: there are no rows", raw.source);
   const auto unlabelled = std::find(raw.label.begin(), raw.label.end(), -1);
   if (unlabelled != raw.label.end() || static_cast<std::int64_t>(raw.label.size()) != rows) {
-    fail(ErrorKind::data, "{}: row {} (counted from 1) has no label", raw.source, unlabelled - raw.label.begin() + 1);
+    fail(ErrorKind::data, "{}: row {} (counted from 1) has no label", raw.labels_from(),
+         unlabelled - raw.label.begin() + 1);
   }
   Dataset data;
   data.classes = collect_classes(raw);
   if (data.classes.size() < 2) {
-    fail(ErrorKind::data, "{}: all {} rows have the label {}; training needs at least two classes", raw.source, rows,
-         quote(data.classes.names.front()));
+    fail(ErrorKind::data, "{}: all {} rows have the label {}; training needs at least two classes", raw.labels_from(),
+         rows, quote(data.classes.names.front()));
   }
-  if (!std::all_of(data.classes.names.begin(), data.classes.names.end(), is_utf8)) {
-    fail(ErrorKind::data, "{}: a label is not UTF-8, as class names must be", raw.source);
-  }
+  check_utf8(raw);
   data.y = map_labels(raw, data.classes);
   data.weights = std::move(raw.weights);
   data.index_base = raw.index_base;
   data.X = Features(std::move(raw.X));
+  data.source = std::move(raw.source);
   return data;
 }
 

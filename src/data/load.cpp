@@ -84,18 +84,18 @@ void replace_labels(RawDataset& raw, const std::string& path) {
   raw.label = std::move(labels.label);
   raw.spelling = std::move(labels.spelling);
   raw.label_type = labels.type;
+  raw.label_source = display_name(path);
 }
 
 void check_labels(RawDataset& raw, const LoadOptions& options) {
   const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
   if (raw.label.empty()) raw.label.assign(static_cast<std::size_t>(rows), -1);
   if (static_cast<std::int64_t>(raw.label.size()) != rows) {
-    fail(ErrorKind::data, "{}: there are {} labels for {} rows", raw.source, raw.label.size(), rows);
+    fail(ErrorKind::data, "{}: there are {} labels for {} rows", raw.labels_from(), raw.label.size(), rows);
   }
   const auto missing = std::find(raw.label.begin(), raw.label.end(), -1);
   if (missing == raw.label.end() || options.labels_optional) return;
-  fail(ErrorKind::data, "{}: row {} (counted from 1) has no label",
-       options.labels_path.empty() ? raw.source : options.labels_path, missing - raw.label.begin() + 1);
+  fail(ErrorKind::data, "{}: row {} (counted from 1) has no label", raw.labels_from(), missing - raw.label.begin() + 1);
 }
 
 // As many as the model has, or more where sparse rows may keep theirs.

@@ -100,7 +100,8 @@ void check_format(const Archive& archive) {
   const Labels text = npy_labels(array, name);
   const std::string format = text.spelling.empty() ? "" : text.spelling.front();
   if (format != "csr") {
-    fail(ErrorKind::data, "{}: the sparse format is {}, but only 'csr' is supported", name, quote(format));
+    fail(ErrorKind::data, "{}: the sparse format is {}, but only 'csr' is supported; tocsr() of the matrix gives it",
+         name, quote(format));
   }
 }
 
@@ -116,7 +117,6 @@ std::vector<std::int64_t> read_integers(const Archive& archive, const std::strin
 
 template <class T>
 CsrStore<T> read_csr(const Archive& archive, const std::string& path) {
-  check_format(archive);
   const std::vector<std::int64_t> shape = read_integers(archive, "shape");
   if (shape.size() != 2 || shape[0] <= 0 || shape[1] <= 0 || shape[1] >= INT32_MAX) {
     fail(ErrorKind::data, "{}: the shape ({}) is not two sizes from 1, the second below {}", archive.name_of("shape"),
@@ -127,8 +127,12 @@ CsrStore<T> read_csr(const Archive& archive, const std::string& path) {
   X.cols = shape[1];
   X.row_begin = read_integers(archive, "indptr");
   for (const std::int64_t column : read_integers(archive, "indices")) {
-    // Out of range becomes -1, as it may not fit 32 bits; check_csr refuses it.
-    X.column.push_back(column < 0 || column >= X.cols ? -1 : static_cast<std::int32_t>(column));
+    // Refused here, as it may not fit the 32 bits in which it is stored.
+    if (column < 0 || column >= X.cols) {
+      fail(ErrorKind::data, "{}: entry {} (counted from 1) is the column index {}, but 0 to {} are allowed",
+           archive.name_of("indices"), X.column.size() + 1, column, X.cols - 1);
+    }
+    X.column.push_back(static_cast<std::int32_t>(column));
   }
   const Buffer bytes = archive.read("data");
   const NpyArray data = parse_npy(bytes.view(), archive.name_of("data"));
@@ -143,6 +147,7 @@ FeatureStore read_features(const Archive& archive, const LoadOptions& options) {
     return read_npy_features([&](char* to, std::size_t count) { return file.read(to, count); }, file.size_limit(),
                              options.precision, options.threads, options.path);
   }
+  if (archive.has("format")) check_format(archive);
   for (const char* member : {"data", "indices", "indptr", "shape", "format"}) {
     if (!archive.has(member)) {
       fail(ErrorKind::data, "{}: holds neither an array X nor a matrix of scipy.sparse.save_npz", options.path);
@@ -165,7 +170,12 @@ RawDataset read_npz(const LoadOptions& options) {
   RawDataset raw;
   raw.source = options.path;
   raw.X = read_features(archive, options);
-  if (options.labels_path.empty() && archive.has("y")) {
+  if (!options.labels_path.empty()) return raw;
+  if (!archive.has("y") && !options.labels_optional) {
+    fail(ErrorKind::data, "{}: holds no array y; labels must be there or come from a file of their own (--labels)",
+         options.path);
+  }
+  if (archive.has("y")) {
     const Buffer bytes = archive.read("y");
     const std::string name = archive.name_of("y");
     Labels labels = npy_labels(parse_npy(bytes.view(), name), name);

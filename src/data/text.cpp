@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/fail.hpp"
+#include "core/utf8.hpp"
 
 namespace topwolf {
 
@@ -18,16 +19,19 @@ std::string describe_fault(NumberFault fault, std::string_view text, std::size_t
 
 std::string quote(std::string_view text) {
   constexpr std::size_t longest = 40;
+  std::size_t shown = std::min(text.size(), longest);
+  while (shown < text.size() && shown > 0 && (static_cast<unsigned char>(text[shown]) >> 6) == 2) --shown;  // whole
+  const bool readable = is_utf8(std::string(text.substr(0, shown)));
   std::string result = "'";
-  for (const char c : text.substr(0, longest)) {
+  for (const char c : text.substr(0, shown)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
+    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !readable)) {
       result += fmt::format("\\x{:02x}", byte);
     } else {
       result += c;
     }
   }
-  return result + (text.size() > longest ? "...'" : "'");
+  return result + (text.size() > shown ? "...'" : "'");
 }
 
 bool exceeds_range(std::string_view number) {

@@ -2,8 +2,10 @@
 // they are rounded correctly and do not depend on the locale.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -42,13 +44,23 @@ ParsedNumber<T> parse_number(std::string_view text) {
 // "the value 'x' is not a number", and why.
 std::string describe_fault(NumberFault fault, std::string_view text, std::size_t number_size);
 
-// In quotes, shortened, control characters and NUL bytes as \xNN: safe to print.
+// In quotes, shortened, control characters and bytes that are not UTF-8 as \xNN: safe to print.
 std::string quote(std::string_view text);
 
 // Without the byte order mark that some editors put first.
 std::string_view skip_byte_order_mark(std::string_view text);
 
 std::string_view trim_blanks(std::string_view text);
+
+// Calls body(number, line) for every line, counted from 1 and without its newline.
+template <class Body>
+void for_lines(std::string_view text, const Body& body) {
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    body(number, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
 
 std::string lower_case(std::string_view text);
 

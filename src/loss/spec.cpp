@@ -32,6 +32,9 @@ void check_rho(const std::vector<double>& rho, std::int64_t m) {
     }
   }
   if (rho.front() <= 0.0) fail(ErrorKind::option, "the first entry of rho must be above 0");
+  constexpr double largest_sum = 1e150;  // its square is a double
+  const double sum = std::accumulate(rho.begin(), rho.end(), 0.0);
+  if (!(sum <= largest_sum)) fail(ErrorKind::option, "rho sums to {}, but at most {} is allowed", sum, largest_sum);
   for (std::size_t r = static_cast<std::size_t>(m - 1); r < rho.size(); ++r) {
     if (rho[r] > 0.0) {
       fail(ErrorKind::data, "rho is {} at place {}, but with {} classes only the first {} places may be above 0",
