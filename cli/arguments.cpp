@@ -149,4 +149,19 @@ std::optional<std::int64_t> Arguments::integer(std::string_view key, std::int64_
   return value;
 }
 
+std::optional<std::int64_t> Arguments::bytes(std::string_view key) const {
+  if (!has(key)) return std::nullopt;
+  const std::string given = text(key);
+  constexpr std::string_view units = "KMG";
+  const std::size_t unit = given.empty() ? units.npos : units.find(static_cast<char>(std::toupper(given.back())));
+  const std::int64_t scale = unit == units.npos ? 1 : std::int64_t{1} << (10 * (unit + 1));
+  std::int64_t value = 0;
+  const char* const end = given.data() + given.size() - (unit == units.npos ? 0 : 1);
+  const auto [stop, error] = std::from_chars(given.data(), end, value);
+  if (error != std::errc() || stop != end || value < 0 || __builtin_mul_overflow(value, scale, &value))
+    fail(ErrorKind::option, "{} is '{}'; it must be a number of bytes, such as 500, 20K, 3M or 4G", row(key).shown(),
+         given);
+  return value;
+}
+
 }  // namespace topwolf::cli

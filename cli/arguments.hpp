@@ -33,6 +33,7 @@ class Arguments {
   std::optional<double> real(std::string_view key) const;
   std::vector<double> reals(std::string_view key) const;  // separated by commas; empty where not given
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t low, std::int64_t high) const;
+  std::optional<std::int64_t> bytes(std::string_view key) const;  // 500, 20K, 3M, 4G
 
  private:
   const OptionRow& row(std::string_view key) const;

@@ -57,7 +57,8 @@ void load_matrix(const Arguments& arguments, Audit& audit) {
   LoadOptions options = load_options(arguments, arguments.required_positional(0));
   if (!arguments.has("precision")) options.precision = Precision::float64;
   audit.data = make_dataset(load_raw(options));
-  audit.model = load_coefficients(arguments.required_positional(1), audit.data.X.cols(), audit.data.classes);
+  audit.model = load_coefficients(arguments.required_positional(1), audit.data.X.cols(), audit.data.classes,
+                                  arguments.bytes("max-unpacked"));
   // Sparse text does not tell how many features there are: the last one may never occur.
   if (audit.data.X.sparse() && audit.model.bias != 0.0) {
     audit.warnings.add(fmt::format(
@@ -95,7 +96,8 @@ void load(const Arguments& arguments, Audit& audit) {
   audit.data.margins = margins_of(arguments, audit.data.X.rows(), audit.data.classes.size());
   if (audit.data.margins.given()) audit.options.loss.cost_matrix.clear();
   if (arguments.has("cost-matrix"))
-    audit.options.loss.cost_matrix = load_cost_matrix(arguments.text("cost-matrix"), audit.model.m());
+    audit.options.loss.cost_matrix =
+        load_cost_matrix(arguments.text("cost-matrix"), audit.model.m(), arguments.bytes("max-unpacked"));
   audit.load_seconds = clock.seconds();
 }
 

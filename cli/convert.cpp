@@ -21,6 +21,26 @@ void convert_model(const Arguments& arguments, const std::string& from, const st
   }
 }
 
+// A few sparse rows of many columns may be terabytes as a dense file.
+void check_size(const Arguments& arguments, const RawDataset& raw, const std::string& to) {
+  constexpr std::int64_t large = std::int64_t{1} << 30;
+  const std::int64_t bytes = least_written(raw, to);
+  const bool sparse = std::visit(
+      [](const auto& X) {
+        return requires {
+          X.row_begin;
+        };
+      },
+      raw.X);
+  if (sparse && writes_dense(to) && bytes > large && !arguments.has("yes"))
+    fail(ErrorKind::option,
+         "{} would take at least {:.1f} GiB, as it holds the zeros of sparse rows too; --yes writes it, and .npz, .twd "
+         "and "
+         ".svm leave them out",
+         to, static_cast<double>(bytes) / static_cast<double>(large));
+  check_disk(to, bytes);
+}
+
 void convert_data(const Arguments& arguments, const std::string& from, const std::string& to) {
   if (arguments.has("to"))
     fail(ErrorKind::option, "--to is for models, but {} is data, whose format follows from the name {}", from, to);
@@ -29,6 +49,7 @@ void convert_data(const Arguments& arguments, const std::string& from, const std
   const std::string labels = arguments.text("output-labels");
   if (!labels.empty()) check_output(labels, {from, options.labels_path});
   const RawDataset raw = load_raw(options);
+  check_size(arguments, raw, to);
   if (to.ends_with(".npy") && labels.empty() && !raw.spelling.empty())
     Warnings().add(fmt::format("{} holds features only: the labels are left out; --output-labels FILE keeps them", to));
   write_dataset(raw, to, labels);

@@ -30,6 +30,7 @@ LoadOptions load_options(const Arguments& arguments, const std::string& path) {
   options.index_base = index_base_of(arguments);
   options.precision = arguments.choice("precision") == "float64" ? Precision::float64 : Precision::float32;
   options.label_weights = arguments.has("label-weights");
+  options.max_unpacked = arguments.bytes("max-unpacked");
   options.threads = threads_of(arguments);
   if (arguments.has("weights") && arguments.has("label-weights"))
     fail(ErrorKind::option, "--weights and --label-weights both say what a row weighs; give one of them");
@@ -67,12 +68,13 @@ RawDataset load_for_model(const LoadOptions& options, const Model& model, Warnin
 }
 
 void apply_weights(const Arguments& arguments, Dataset& data) {
-  if (arguments.has("weights")) data.weights = load_weights(arguments.text("weights"), data.X.rows());
+  if (arguments.has("weights"))
+    data.weights = load_weights(arguments.text("weights"), data.X.rows(), arguments.bytes("max-unpacked"));
   const std::string classes = arguments.text("class-weight");
   if (classes == "balanced") {
     weigh_classes(data, balanced_class_weights(data));
   } else if (arguments.has("class-weight")) {
-    weigh_classes(data, load_class_weights(classes, data.classes));
+    weigh_classes(data, load_class_weights(classes, data.classes, arguments.bytes("max-unpacked")));
   }
 }
 
@@ -96,6 +98,17 @@ void check_output(const std::string& path, const std::vector<std::string>& input
   const fs::path place = replaced ? fs::weakly_canonical(fs::absolute(path), error).parent_path() : fs::path(path);
   if (access(place.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
     fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place.string(), std::strerror(errno));
+}
+
+void check_disk(const std::string& path, std::int64_t bytes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return;
+  const fs::space_info space = fs::space(fs::weakly_canonical(fs::absolute(path), error).parent_path(), error);
+  if (error || static_cast<std::uintmax_t>(bytes) <= space.available) return;
+  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+  fail(ErrorKind::io, "{}: cannot be written: it needs at least {:.1f} GiB, but the disk has {:.1f} GiB left", path,
+       static_cast<double>(bytes) / gib, static_cast<double>(space.available) / gib);
 }
 
 }  // namespace topwolf::cli

@@ -1,6 +1,7 @@
 // The options that every command reading data shares, and the rules for reading data that meets a model.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,5 +38,8 @@ bool is_model_file(const std::string& path);
 
 // Error{io} unless a file can be written there; Error{option} if it is one of the files being read.
 void check_output(const std::string& path, const std::vector<std::string>& inputs);
+
+// Error{io} unless the disk has room for a file of so many bytes there. What is no regular file has no disk.
+void check_disk(const std::string& path, std::int64_t bytes);
 
 }  // namespace topwolf::cli

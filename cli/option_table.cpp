@@ -156,6 +156,7 @@ constexpr std::array option_rows{
               "The format of a model."},
     OptionRow{"output-labels", 0, "FILE", "", "", "Conversion", convert,
               "Where the labels go when TO is .npy, which holds features alone."},
+    OptionRow{"yes", 'y', "", "", "", "Conversion", convert, "Write sparse data to a dense file of more than 1 GiB."},
     OptionRow{"labels", 0, "FILE", "", "", "Data", reading, "Labels in a file of their own: .npy, or one a line."},
     OptionRow{
         "class-weight", 0, "balanced|FILE", "", "", "Problem", training | verify | audit,
@@ -187,6 +188,8 @@ constexpr std::array option_rows{
         "The first index of LIBSVM text; auto is the model's where there is one, else 0 if some index is 0, else 1."},
     OptionRow{"precision", 0, "float32|float64", "float32|float64", "float32", "Data", reading,
               "How features are stored; where there is a model, the default is the model's."},
+    OptionRow{"max-unpacked", 0, "BYTES", "", "the larger of 1G and 1,000 times the file", "Data", reading,
+              "What a compressed file, or the arrays of a .npz, may unpack to; K, M and G stand for KiB, MiB and GiB."},
     OptionRow{"threads", 0, "N", "", "0", "Data", reading | demo, "Threads to use; 0 is every core."},
     OptionRow{"seed", 0, "N", "", "0", "Solver", train | audit, "Seed of the solvers that draw random numbers."},
     OptionRow{"seed", 0, "N", "", "0", "Solver", sweep | cv,

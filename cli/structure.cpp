@@ -29,20 +29,21 @@ void check_structure(const Arguments& arguments) {
 std::vector<double> apply_structure(const Arguments& arguments, Dataset& data) {
   data.margins = margins_of(arguments, data.X.rows(), data.classes.size());
   if (arguments.has("class-features"))
-    data.class_features = load_class_features(arguments.text("class-features"), data.classes, index_base_of(arguments));
+    data.class_features = load_class_features(arguments.text("class-features"), data.classes, index_base_of(arguments),
+                                              arguments.bytes("max-unpacked"));
   if (arguments.has("taxonomy")) {
-    Taxonomy taxonomy = load_taxonomy(arguments.text("taxonomy"), data.classes);
+    Taxonomy taxonomy = load_taxonomy(arguments.text("taxonomy"), data.classes, arguments.bytes("max-unpacked"));
     if (!arguments.has("taxonomy-costs-only")) data.class_features = std::move(taxonomy.class_features);
     return std::move(taxonomy.cost_matrix);
   }
   if (!arguments.has("cost-matrix")) return {};
-  return load_cost_matrix(arguments.text("cost-matrix"), data.classes.size());
+  return load_cost_matrix(arguments.text("cost-matrix"), data.classes.size(), arguments.bytes("max-unpacked"));
 }
 
 Margins margins_of(const Arguments& arguments, std::int64_t n, std::int64_t m) {
   if (!arguments.has("margins")) return {};
   return load_margins(arguments.text("margins"), n, m, arguments.real("margin-default").value_or(1.0),
-                      index_base_of(arguments));
+                      index_base_of(arguments), arguments.bytes("max-unpacked"));
 }
 
 Model with_asked_classes(const Arguments& arguments, Model model) {
@@ -51,8 +52,8 @@ Model with_asked_classes(const Arguments& arguments, Model model) {
     fail(ErrorKind::data,
          "--class-features names classes for a model that was trained with class features; this one "
          "was not");
-  ClassTable table =
-      load_class_table(arguments.text("class-features"), model.class_features.cols(), index_base_of(arguments));
+  ClassTable table = load_class_table(arguments.text("class-features"), model.class_features.cols(),
+                                      index_base_of(arguments), arguments.bytes("max-unpacked"));
   return with_classes(model, std::move(table.classes), std::move(table.features));
 }
 

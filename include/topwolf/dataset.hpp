@@ -62,6 +62,10 @@ struct RawDataset {
   const std::string& labels_from() const { return label_source.empty() ? source : label_source; }
 };
 
+// How many bytes a compressed file, or the arrays of a .npz, may unpack to; none: the larger of 1 GiB and 1,000 times
+// the file's size. More is Error{data}.
+using UnpackLimit = std::optional<std::int64_t>;
+
 struct LoadOptions {
   std::string path;                  // "-": standard input (LIBSVM text)
   std::string labels_path;           // labels in a file of their own (.npy or one a line); "" = none
@@ -73,6 +77,7 @@ struct LoadOptions {
   bool label_weights = false;        // a label is written label:weight, or label alone for a weight of 1
   bool labels_optional = false;      // predicting: rows without a label are welcome
   bool keep_sparse = false;          // margins: what a sparse file does not store is not 0
+  UnpackLimit max_unpacked{};        // of this file and that of the labels
   Precision precision = Precision::float32;
   int threads = 0;  // 0: all cores
 };
@@ -100,9 +105,10 @@ Dataset load_dataset(const std::string& path);
 // ---- Example weights: at least 0, finite; 0 leaves the row out
 
 // n numbers, .npy or one a line.
-std::vector<double> load_weights(const std::string& path, std::int64_t n);
+std::vector<double> load_weights(const std::string& path, std::int64_t n, UnpackLimit max_unpacked = {});
 // One weight a class: lines of a label and a weight; a class that is not named weighs 1.
-std::vector<double> load_class_weights(const std::string& path, const ClassList& classes);
+std::vector<double> load_class_weights(const std::string& path, const ClassList& classes,
+                                       UnpackLimit max_unpacked = {});
 // N / (m N_j), where N_j is what the rows of class j weigh: every class weighs the same.
 std::vector<double> balanced_class_weights(const Dataset& data);
 // Multiplies the weight of every row with that of its class.
@@ -112,25 +118,27 @@ void weigh_classes(Dataset& data, const std::vector<double>& class_weights);
 
 // phi (m x p) from a data file with a row per class: by label where rows have labels, rows of other labels left out;
 // else in the order of the classes.
-Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base = {});
+Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base = {},
+                             UnpackLimit max_unpacked = {});
 
 // All the classes of such a file, which must have labels, and p columns.
 struct ClassTable {
   ClassList classes;
   Features features;  // (m x p)
 };
-ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base = {});
+ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base = {},
+                            UnpackLimit max_unpacked = {});
 
 // (n x m) from a data file with a column per class in their order; what a sparse file does not store is `other`.
 Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other = 1.0,
-                     std::optional<int> index_base = {});
+                     std::optional<int> index_base = {}, UnpackLimit max_unpacked = {});
 
 // A tree over the classes, from lines of a child and its parent.
 struct Taxonomy {
   Features class_features;          // phi: 1 for a class itself and for each of its ancestors below the root
   std::vector<double> cost_matrix;  // (m x m): half the number of edges between two classes
 };
-Taxonomy load_taxonomy(const std::string& path, const ClassList& classes);
+Taxonomy load_taxonomy(const std::string& path, const ClassList& classes, UnpackLimit max_unpacked = {});
 
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
 void apply_normalization(const Normalization& normalization, FeatureStore& X);

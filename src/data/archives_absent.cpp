@@ -16,11 +16,11 @@ namespace {
 
 }  // namespace
 
-Buffer decompress(std::string_view, const std::string& name) {
+Buffer decompress(std::string_view, const std::string& name, UnpackLimit) {
   fail_absent(name);
 }
 
-std::optional<Buffer> read_npz_array(const std::string& path, const std::string&) {
+std::optional<Buffer> read_npz_array(const std::string& path, const std::string&, UnpackLimit) {
   fail_absent(path);
 }
 

@@ -91,7 +91,7 @@ void InputFile::read_exactly_at(std::size_t offset, char* to, std::size_t count)
   }
 }
 
-Buffer read_bytes(const std::string& path, int threads) {
+Buffer read_bytes(const std::string& path, UnpackLimit max_unpacked, int threads) {
   InputFile file(path);
   Buffer bytes;
   // Two bytes more than a regular file has: one to see its end, one for a last newline.
@@ -107,7 +107,7 @@ Buffer read_bytes(const std::string& path, int threads) {
     }
   }
   if (compression_of(bytes.view()) == Compression::none) return bytes;
-  return decompress(bytes.view(), display_name(path));
+  return decompress(bytes.view(), display_name(path), max_unpacked);
 }
 
 std::string peek_bytes(const std::string& path, std::size_t count) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "data/buffer.hpp"
+#include "topwolf/dataset.hpp"
 
 namespace topwolf {
 
@@ -40,7 +41,7 @@ class InputFile {
 
 // gzip, bzip2, xz and zstd are recognised by their first bytes, whatever the name; streams one after the other are
 // one content.
-Buffer read_bytes(const std::string& path, int threads = 1);
+Buffer read_bytes(const std::string& path, UnpackLimit max_unpacked = {}, int threads = 1);
 
 // The first bytes of a regular file, as they are; empty for anything that cannot be read twice.
 std::string peek_bytes(const std::string& path, std::size_t count);

@@ -12,13 +12,14 @@ namespace {
 
 // In float64, labels as they come; no value may be beyond `cols`, where that is known.
 RawDataset load_matrix(const std::string& path, std::optional<std::int64_t> cols, std::optional<int> index_base,
-                       bool keep_sparse = false) {
+                       UnpackLimit max_unpacked, bool keep_sparse = false) {
   LoadOptions options;
   options.path = path;
   options.labels_optional = true;
   options.precision = Precision::float64;
   options.cols = cols;
   options.index_base = index_base;
+  options.max_unpacked = max_unpacked;
   options.keep_sparse = keep_sparse;
   LoadReport report;
   RawDataset raw = load_raw(options, &report);
@@ -56,8 +57,9 @@ bool unlabelled(const RawDataset& raw) {
 
 }  // namespace
 
-Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base) {
-  RawDataset raw = load_matrix(path, std::nullopt, index_base);
+Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base,
+                             UnpackLimit max_unpacked) {
+  RawDataset raw = load_matrix(path, std::nullopt, index_base, max_unpacked);
   const auto rows = static_cast<std::int64_t>(raw.label.size());
   if (unlabelled(raw)) {
     if (rows != classes.size()) {
@@ -69,8 +71,9 @@ Features load_class_features(const std::string& path, const ClassList& classes, 
   return rows_of(Features(std::move(raw.X)), order);
 }
 
-ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base) {
-  RawDataset raw = load_matrix(path, p, index_base);
+ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base,
+                            UnpackLimit max_unpacked) {
+  RawDataset raw = load_matrix(path, p, index_base, max_unpacked);
   const auto bare = std::find(raw.label.begin(), raw.label.end(), -1);
   if (bare != raw.label.end()) {
     fail(ErrorKind::data, "{}: row {} has no label, which would name its class", raw.source,
@@ -84,8 +87,8 @@ ClassTable load_class_table(const std::string& path, std::int64_t p, std::option
 }
 
 Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other,
-                     std::optional<int> index_base) {
-  RawDataset raw = load_matrix(path, m, index_base, true);
+                     std::optional<int> index_base, UnpackLimit max_unpacked) {
+  RawDataset raw = load_matrix(path, m, index_base, max_unpacked, true);
   const auto rows = static_cast<std::int64_t>(raw.label.size());
   if (rows != n) fail(ErrorKind::data, "{}: there are margins of {} rows, but {} rows", raw.source, rows, n);
   return {Features(std::move(raw.X)), other, raw.source};

@@ -75,8 +75,8 @@ std::vector<double> parse_array(std::string_view bytes, const std::string& path,
 
 }  // namespace
 
-std::vector<double> load_cost_matrix(const std::string& path, std::int64_t m) {
-  const Buffer bytes = read_bytes(path);
+std::vector<double> load_cost_matrix(const std::string& path, std::int64_t m, UnpackLimit max_unpacked) {
+  const Buffer bytes = read_bytes(path, max_unpacked);
   auto matrix = is_npy(bytes.view()) ? parse_array(bytes.view(), path, m) : parse_text(bytes.view(), path, m);
   for (std::int64_t y = 0; y < m; ++y) {
     for (std::int64_t j = 0; j < m; ++j) {

@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <new>
 
@@ -152,7 +153,7 @@ bool begins_stream(std::string_view bytes, Compression format) {
 }
 
 template <class Codec>
-Buffer decode(std::string_view in, const std::string& name) {
+Buffer decode(std::string_view in, const std::string& name, std::size_t most) {
   Codec codec;
   Buffer out;
   while (true) {
@@ -161,6 +162,7 @@ Buffer decode(std::string_view in, const std::string& name) {
     const std::size_t out_before = out.size();
     const Progress progress = codec.step(in, out);
     if (progress == Progress::corrupt) fail(ErrorKind::data, "{}: its {} data is corrupt", name, Codec::name);
+    if (out.size() > most) fail_unpacked(name, most);
     if (progress == Progress::stream_end) {
       // Zero bytes may pad the end, as on tapes.
       in.remove_prefix(std::min(in.find_first_not_of('\0'), in.size()));
@@ -178,16 +180,30 @@ Buffer decode(std::string_view in, const std::string& name) {
 
 }  // namespace
 
-Buffer decompress(std::string_view bytes, const std::string& name) {
+std::size_t most_unpacked(UnpackLimit asked, std::size_t packed) {
+  constexpr std::size_t always = std::size_t{1} << 30, ratio = 1000;
+  if (asked) return static_cast<std::size_t>(std::max<std::int64_t>(*asked, 0));
+  return packed > SIZE_MAX / ratio ? SIZE_MAX : std::max(always, ratio * packed);
+}
+
+void fail_unpacked(const std::string& name, std::size_t most) {
+  fail(ErrorKind::data,
+       "{}: unpacks to more than the {} bytes that are allowed; where it is no mistake, --max-unpacked BYTES allows "
+       "more",
+       name, most);
+}
+
+Buffer decompress(std::string_view bytes, const std::string& name, UnpackLimit max_unpacked) {
+  const std::size_t most = most_unpacked(max_unpacked, bytes.size());
   switch (compression_of(bytes)) {
     case Compression::gzip:
-      return decode<Gzip>(bytes, name);
+      return decode<Gzip>(bytes, name, most);
     case Compression::bzip2:
-      return decode<Bzip2>(bytes, name);
+      return decode<Bzip2>(bytes, name, most);
     case Compression::xz:
-      return decode<Xz>(bytes, name);
+      return decode<Xz>(bytes, name, most);
     case Compression::zstd:
-      return decode<Zstd>(bytes, name);
+      return decode<Zstd>(bytes, name, most);
     case Compression::none:
       break;
   }

@@ -8,8 +8,8 @@
 
 namespace topwolf {
 
-Labels read_label_file(const std::string& path) {
-  const Buffer bytes = read_bytes(path);
+Labels read_label_file(const std::string& path, UnpackLimit max_unpacked) {
+  const Buffer bytes = read_bytes(path, max_unpacked);
   const std::string name = display_name(path);
   if (is_npy(bytes.view())) return npy_labels(parse_npy(bytes.view(), name), name);
   return parse_label_lines(bytes.view(), name);

@@ -8,7 +8,7 @@
 
 namespace topwolf {
 
-Labels read_label_file(const std::string& path);
+Labels read_label_file(const std::string& path, UnpackLimit max_unpacked = {});
 
 // Blanks around a label do not count, nor do empty lines at the end; an empty line before is a row without a label.
 Labels parse_label_lines(std::string_view text, const std::string& name);

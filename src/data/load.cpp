@@ -65,7 +65,7 @@ RawDataset read_any(const LoadOptions& options) {
       !head.empty() && compression_of(head) == Compression::none && !plain.ends_with(".npy") && !is_csv(plain);
   if (plain_text) return parse_libsvm(TextSource(options.path), options, name);
 
-  Buffer bytes = read_bytes(options.path, resolve_threads(options.threads));
+  Buffer bytes = read_bytes(options.path, options.max_unpacked, resolve_threads(options.threads));
   if (is_zip(bytes.view()) || plain.ends_with(".npz")) {
     fail(ErrorKind::data, "{}: a .npz must be a plain file that is not empty", name);
   }
@@ -74,8 +74,8 @@ RawDataset read_any(const LoadOptions& options) {
   return parse_libsvm(TextSource(std::move(bytes)), options, name);
 }
 
-void replace_labels(RawDataset& raw, const std::string& path) {
-  Labels labels = read_label_file(path);
+void replace_labels(RawDataset& raw, const std::string& path, UnpackLimit max_unpacked) {
+  Labels labels = read_label_file(path, max_unpacked);
   const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
   if (static_cast<std::int64_t>(labels.label.size()) != rows) {
     fail(ErrorKind::data, "{}: there are {} labels for the {} rows of {}", display_name(path), labels.label.size(),
@@ -113,7 +113,7 @@ RawDataset load(const LoadOptions& options, LoadReport& report) {
   convert_precision(raw.X, options.precision, raw.source);
   if (options.cols) report.dropped_values = fit_columns(raw.X, columns_for(options, raw.X), raw.source);
   if (!options.keep_sparse) make_dense_if_full(raw.X);
-  if (!options.labels_path.empty()) replace_labels(raw, options.labels_path);
+  if (!options.labels_path.empty()) replace_labels(raw, options.labels_path, options.max_unpacked);
   if (options.label_weights) split_label_weights(raw);
   check_labels(raw, options);
   return raw;

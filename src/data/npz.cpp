@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 
 #include "core/fail.hpp"
+#include "data/decompress.hpp"
 #include "data/features.hpp"
 #include "data/npy.hpp"
 
@@ -19,10 +21,13 @@ using std::literals::string_view_literals::operator""sv;
 
 class Archive {
  public:
-  explicit Archive(const std::string& path) : path_(path), zip_(nullptr, &zip_discard) {
+  Archive(const std::string& path, UnpackLimit max_unpacked) : path_(path), zip_(nullptr, &zip_discard) {
     int code = 0;
     zip_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
-    if (zip_) return;
+    if (zip_) {
+      most_ = most_unpacked(max_unpacked, static_cast<std::size_t>(std::filesystem::file_size(path)));
+      return;
+    }
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     const std::string reason = zip_error_strerror(&error);
@@ -44,6 +49,7 @@ class Archive {
           member_(member),
           file_(zip_fopen(archive.zip_.get(), file_name(member).c_str(), 0), &zip_fclose) {
       if (!file_) archive.fail_member(member, zip_strerror(archive.zip_.get()));
+      archive_.allow(claimed().size);
     }
     std::size_t read(char* to, std::size_t count) {
       std::size_t used = 0;
@@ -52,18 +58,26 @@ class Archive {
         if (got < 0) archive_.fail_member(member_, zip_file_strerror(file_.get()));
         if (got == 0) break;
         used += static_cast<std::size_t>(got);
+        archive_.unpacked_ += static_cast<std::size_t>(got);
+        archive_.allow(0);
       }
       return used;
     }
     std::size_t size_limit() const {
-      zip_stat_t status;
-      zip_stat_init(&status);
-      if (zip_stat(archive_.zip_.get(), file_name(member_).c_str(), 0, &status) != 0) return 0;
+      const zip_stat_t status = claimed();
       constexpr zip_uint64_t best_ratio = 1032;
       return std::min(status.size, status.comp_size < SIZE_MAX / best_ratio ? status.comp_size * best_ratio : SIZE_MAX);
     }
 
    private:
+    // 0 where the archive does not say.
+    zip_stat_t claimed() const {
+      zip_stat_t status;
+      zip_stat_init(&status);
+      zip_stat(archive_.zip_.get(), file_name(member_).c_str(), 0, &status);
+      return status;
+    }
+
     const Archive& archive_;
     std::string member_;
     std::unique_ptr<zip_file_t, decltype(&zip_fclose)> file_;
@@ -83,12 +97,18 @@ class Archive {
 
  private:
   static std::string file_name(const std::string& member) { return member + ".npy"; }
+  // Before so many bytes more are unpacked.
+  void allow(std::size_t more) const {
+    if (unpacked_ > most_ || more > most_ - unpacked_) fail_unpacked(path_, most_);
+  }
   [[noreturn]] void fail_member(const std::string& member, const char* reason) const {
     fail(ErrorKind::data, "{}: cannot be read: {}", name_of(member), reason);
   }
 
   const std::string& path_;
   std::unique_ptr<zip_t, decltype(&zip_discard)> zip_;
+  std::size_t most_ = 0;              // bytes that all members together may unpack to
+  mutable std::size_t unpacked_ = 0;  // so far
 };
 
 void check_format(const Archive& archive) {
@@ -159,14 +179,14 @@ FeatureStore read_features(const Archive& archive, const LoadOptions& options) {
 
 }  // namespace
 
-std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member) {
-  const Archive archive(path);
+std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member, UnpackLimit max_unpacked) {
+  const Archive archive(path, max_unpacked);
   if (!archive.has(member)) return std::nullopt;
   return archive.read(member);
 }
 
 RawDataset read_npz(const LoadOptions& options) {
-  const Archive archive(options.path);
+  const Archive archive(options.path, options.max_unpacked);
   RawDataset raw;
   raw.source = options.path;
   raw.X = read_features(archive, options);

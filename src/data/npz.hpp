@@ -11,7 +11,7 @@
 namespace topwolf {
 
 // One array as the .npy bytes it is stored as; none if the archive has no such member.
-std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member);
+std::optional<Buffer> read_npz_array(const std::string& path, const std::string& member, UnpackLimit max_unpacked = {});
 
 // Labels only where the archive has them and labels_path does not replace them.
 RawDataset read_npz(const LoadOptions& options);

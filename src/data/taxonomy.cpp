@@ -189,9 +189,9 @@ class Tree {
 
 }  // namespace
 
-Taxonomy load_taxonomy(const std::string& path, const ClassList& classes) {
+Taxonomy load_taxonomy(const std::string& path, const ClassList& classes, UnpackLimit max_unpacked) {
   const std::string name = display_name(path);
-  const Buffer bytes = read_bytes(path);
+  const Buffer bytes = read_bytes(path, max_unpacked);
   check_no_nul(bytes.view(), name);
   Tree tree(skip_byte_order_mark(bytes.view()), name);
   tree.name_classes(classes);

@@ -75,9 +75,9 @@ void split_label_weights(RawDataset& raw) {
   raw.spelling = table.take();
 }
 
-std::vector<double> load_weights(const std::string& path, std::int64_t n) {
+std::vector<double> load_weights(const std::string& path, std::int64_t n, UnpackLimit max_unpacked) {
   const std::string name = display_name(path);
-  const Buffer bytes = read_bytes(path);
+  const Buffer bytes = read_bytes(path, max_unpacked);
   auto weights = is_npy(bytes.view()) ? parse_weight_array(bytes.view(), name) : parse_weight_lines(bytes.view(), name);
   if (static_cast<std::int64_t>(weights.size()) != n) {
     fail(ErrorKind::data, "{}: there are {} weights for {} rows", name, weights.size(), n);
@@ -117,9 +117,9 @@ ClassWeights parse_class_weights(std::string_view text, const std::string& name)
 
 }  // namespace
 
-std::vector<double> load_class_weights(const std::string& path, const ClassList& classes) {
+std::vector<double> load_class_weights(const std::string& path, const ClassList& classes, UnpackLimit max_unpacked) {
   const std::string name = display_name(path);
-  const Buffer bytes = read_bytes(path);
+  const Buffer bytes = read_bytes(path, max_unpacked);
   const ClassWeights given = parse_class_weights(bytes.view(), name);
   const std::vector<std::int32_t> number = map_labels(given.labels, classes);
   std::vector<double> out(classes.names.size(), 1.0);

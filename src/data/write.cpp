@@ -2,6 +2,7 @@
 #include "data/write.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 #include "core/atomic_file.hpp"
@@ -119,6 +120,35 @@ void write_label_lines(const RawDataset& raw, const std::string& path) {
     file.write("\n");
   }
   file.commit();
+}
+
+bool writes_dense(const std::string& path) {
+  const std::string name = lower_case(path);
+  return name.ends_with(".npy") || name.ends_with(".csv");
+}
+
+std::int64_t least_written(const RawDataset& raw, const std::string& path) {
+  const std::string name = lower_case(path);
+  return std::visit(
+      [&](const auto& X) -> std::int64_t {
+        constexpr std::int64_t value_bytes = sizeof(X.values[0]);
+        constexpr std::int64_t cell_bytes = 2;  // "0,"
+        std::int64_t cells = 0, bytes = 0;
+        if (writes_dense(path)) {
+          const std::int64_t each = name.ends_with(".npy") ? value_bytes : cell_bytes;
+          const bool countless =
+              __builtin_mul_overflow(X.rows, X.cols, &cells) || __builtin_mul_overflow(cells, each, &bytes);
+          return countless ? INT64_MAX : bytes;
+        }
+        if (!name.ends_with(".twd")) return 0;
+        bytes = static_cast<std::int64_t>(X.values.size()) * value_bytes;
+        if constexpr (requires { X.row_begin; }) {
+          bytes += static_cast<std::int64_t>(X.column.size() * sizeof(std::int32_t) +
+                                             X.row_begin.size() * sizeof(std::int64_t));
+        }
+        return bytes;
+      },
+      raw.X);
 }
 
 void write_dataset(const RawDataset& raw, const std::string& path, const std::string& labels_path) {

@@ -13,6 +13,13 @@ namespace topwolf {
 // Error{option}.
 void write_dataset(const RawDataset& raw, const std::string& path, const std::string& labels_path = "");
 
+// The bytes that write_dataset would write at least: exactly for .npy, two for each cell of .csv, what is stored for
+// .twd; 0 where that is not known before.
+std::int64_t least_written(const RawDataset& raw, const std::string& path);
+
+// Whether the format of the path writes every value, also those that sparse features do not store.
+bool writes_dense(const std::string& path);
+
 // Writers of one format each.
 void write_libsvm(const RawDataset& raw, const std::string& path);
 void write_csv(const RawDataset& raw, const std::string& path);

@@ -53,33 +53,34 @@ Matrix read_matrix(std::string_view bytes, const std::string& name, std::size_t 
 }
 
 // With the name of the array, as scikit-learn spells it or without the underscore.
-std::optional<std::pair<Buffer, std::string>> find_array(const std::string& path, const std::string& member) {
+std::optional<std::pair<Buffer, std::string>> find_array(const std::string& path, const std::string& member,
+                                                         UnpackLimit max_unpacked) {
   for (const std::string& spelling : {member, member + "_"}) {
-    if (auto bytes = read_npz_array(path, spelling)) {
+    if (auto bytes = read_npz_array(path, spelling, max_unpacked)) {
       return std::pair{std::move(*bytes), fmt::format("{}: {}", path, spelling)};
     }
   }
   return std::nullopt;
 }
 
-Arrays read_archive(const std::string& path) {
+Arrays read_archive(const std::string& path, UnpackLimit max_unpacked) {
   Arrays arrays;
-  const auto coef = find_array(path, "coef");
+  const auto coef = find_array(path, "coef", max_unpacked);
   if (!coef) fail(ErrorKind::data, "{}: holds neither an array coef nor coef_", path);
   arrays.coef = read_matrix(coef->first.view(), coef->second, 2, 2);
-  if (const auto intercept = find_array(path, "intercept")) {
+  if (const auto intercept = find_array(path, "intercept", max_unpacked)) {
     arrays.intercept = read_matrix(intercept->first.view(), intercept->second, 0, 1);
   }
-  if (const auto classes = find_array(path, "classes")) {
+  if (const auto classes = find_array(path, "classes", max_unpacked)) {
     arrays.classes = npy_labels(parse_npy(classes->first.view(), classes->second), classes->second);
   }
   return arrays;
 }
 
-Arrays read_arrays(const std::string& path) {
-  if (is_zip(peek_bytes(path, 8))) return read_archive(path);
+Arrays read_arrays(const std::string& path, UnpackLimit max_unpacked) {
+  if (is_zip(peek_bytes(path, 8))) return read_archive(path, max_unpacked);
   Arrays arrays;
-  arrays.coef = read_matrix(read_bytes(path).view(), path, 2, 2);
+  arrays.coef = read_matrix(read_bytes(path, max_unpacked).view(), path, 2, 2);
   return arrays;
 }
 
@@ -133,8 +134,8 @@ bool is_coefficient_file(const std::string& path) {
   return is_npy(begin) || is_zip(begin);
 }
 
-Model load_coefficients(const std::string& path, std::int64_t d, const ClassList& classes) {
-  Arrays arrays = read_arrays(path);
+Model load_coefficients(const std::string& path, std::int64_t d, const ClassList& classes, UnpackLimit max_unpacked) {
+  Arrays arrays = read_arrays(path, max_unpacked);
   const RawDataset rows = row_labels(arrays, path, classes);
   const auto m = static_cast<std::int64_t>(rows.label.size());
   Model model;

@@ -16,6 +16,7 @@ bool is_coefficient_file(const std::string& path);
 // two classes is scikit-learn's: its score is that of the second less that of the first. Without an array of
 // intercepts one more column than d holds them. Intercepts other than 0 give the model a bias of 1.
 // Error{data} "PATH: sentence" that names the sizes.
-Model load_coefficients(const std::string& path, std::int64_t d, const ClassList& classes);
+Model load_coefficients(const std::string& path, std::int64_t d, const ClassList& classes,
+                        UnpackLimit max_unpacked = {});
 
 }  // namespace topwolf

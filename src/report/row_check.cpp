@@ -181,8 +181,8 @@ constexpr double most_ulps = 1 << 20;  // 2e-10
 // The alpha at which the envelope is attained, up to rounding.
 Vector envelope_maximiser(const Loss& loss, const RowProblem& row) {
   const Vector rho = padded_rho(loss, row.s.size());
-  // Beyond this many times sum(rho) alpha changes no digit of the envelope; nothing overflows.
-  const double largest = 1e30 * sum(rho);
+  // Beyond this many times sum(rho) alpha changes no digit of the envelope, while an ulp of b would outweigh alpha.
+  const double largest = 1e13 * sum(rho);
   Vector b = margins(row);
   for (double& value : b) value = std::clamp(value / loss.smoothing, -largest, largest);
   Vector alpha = loss.family == Family::usunier ? usunier_maximiser(rho, b, row.y) : top_k_maximiser(rho, b, row.y);
@@ -211,7 +211,7 @@ double envelope_bound(const Loss& loss, const RowProblem& row, const Vector& alp
 double smoothed_loss(const Loss& loss, const RowProblem& row) {
   if (loss.smoothing == 0.0) return plain_loss(loss, row);
   const Vector alpha = envelope_maximiser(loss, row);
-  double least = envelope_bound(loss, row, alpha, 1.0);
+  double least = std::min(plain_loss(loss, row), envelope_bound(loss, row, alpha, 1.0));
   // Rounding can leave Phi(s + smoothing alpha) above 0 by an ulp of s, next to which a large smoothing makes the whole
   // envelope vanish. An alpha longer by some ulps lies below, at a cost of as many ulps: each is a bound, the least
   // counts.

@@ -95,3 +95,31 @@ def test_converting_to_npy_without_a_place_for_the_labels_warns(topwolf, train_s
 
 def test_data_given_as_a_model_is_named_as_such(topwolf, train_svm):
     topwolf.refuses("predict", train_svm, train_svm, code=3, saying="is not a model")
+
+
+@pytest.fixture
+def wide_svm(tmp_path):
+    """1,000 sparse rows that would be 4 GB of float32 numbers."""
+    (tmp_path / "wide.svm").write_text("".join(f"{i % 2} {i + 1}:1 1000000:2\n" for i in range(1000)))
+    return "wide.svm"
+
+
+@pytest.mark.parametrize("name, size", [("dense.npy", "3.7 GiB"), ("dense.csv", "1.9 GiB")])
+def test_a_sparse_file_becomes_a_large_dense_one_only_with_a_yes(topwolf, wide_svm, name, size):
+    topwolf.refuses("convert", wide_svm, name, code=2, saying=f"{name} would take at least {size}")
+
+
+def test_sparse_files_and_small_dense_ones_need_no_yes(topwolf, wide_svm, tmp_path):
+    topwolf("convert", wide_svm, "wide.twd")
+    topwolf("convert", wide_svm, "wide.npz")
+    (tmp_path / "few.svm").write_text("0 1:1\n1 100000:1\n")
+    topwolf("convert", "few.svm", "few.npy", "--output-labels", "y.txt")
+    assert np.load(tmp_path / "few.npy").shape == (2, 100000)
+
+
+def test_what_the_disk_cannot_hold_is_refused_before_it_is_written(topwolf, tmp_path):
+    # 2^31 columns and as many gigabytes: more than any disk.
+    (tmp_path / "huge.svm").write_text("".join(f"{i % 2} 2147483646:1\n" for i in range(200000)))
+    options = ["--yes", "--output-labels", "y.txt"]
+    topwolf.refuses("convert", "huge.svm", "huge.npy", *options, code=4, saying="GiB, but the disk has")
+    topwolf.refuses("convert", "huge.svm", "huge.npy", "--output-labels", "y.txt", code=2, saying="--yes writes it")

@@ -178,3 +178,31 @@ def test_the_models_label_column_is_used_again(topwolf, tmp_path):
     assert topwolf.json("evaluate", "front.csv", "m")["top1_error"] == 0
     (tmp_path / "bare.csv").write_text("1,2\n3,1\n")
     assert topwolf("predict", "bare.csv", "m").stdout.split() == ["5", "6"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, support.zstd_stored])
+def test_what_unpacks_to_more_than_is_allowed_is_refused(topwolf, tmp_path, pack):
+    packed = pack(TEXT.encode())
+    (tmp_path / "rows.svm.z").write_bytes(packed)
+    saying = "unpacks to more than the 1024 bytes that are allowed; where it is no mistake, --max-unpacked"
+    topwolf.refuses("train", "rows.svm.z", "--max-unpacked", "1K", code=3, saying=saying)
+    topwolf("train", "rows.svm.z", "-q", "--max-unpacked", str(len(TEXT)))
+    done = topwolf("train", "-", "--max-unpacked", "1K", code=3, stdin=packed, text=False)
+    assert b"topwolf: <stdin>: unpacks to more than the 1024 bytes" in done.stderr
+
+
+def test_arrays_count_together(topwolf, tmp_path):
+    np.savez_compressed(tmp_path / "rows.npz", X=X, y=Y)
+    topwolf.refuses("train", "rows.npz", "--max-unpacked", "3K", code=3, saying="rows.npz: unpacks to more than")
+    topwolf("train", "rows.npz", "-q", "--max-unpacked", "4K", "--tolerance", "0.5")
+
+
+def test_files_beside_the_data_are_limited_too(topwolf, tmp_path, train_svm):
+    (tmp_path / "w.gz").write_bytes(gzip.compress(b"1\n" * len(Y)))
+    topwolf.refuses("train", train_svm, "--weights", "w.gz", "--max-unpacked", "100", code=3, saying="w.gz: unpacks")
+    topwolf("train", train_svm, "-q", "--weights", "w.gz", "--max-unpacked", "240")
+
+
+@pytest.mark.parametrize("size", ["-1", "1T", "K", "1.5G", "99999999999G", "x"])
+def test_a_limit_is_a_number_of_bytes(topwolf, train_svm, size):
+    topwolf.refuses("train", train_svm, f"--max-unpacked={size}", code=2, saying="it must be a number of bytes")

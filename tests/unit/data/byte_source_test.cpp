@@ -10,6 +10,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "data/decompress.hpp"
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
@@ -93,7 +94,24 @@ TEST_P(Compression, that_is_corrupt_is_an_error) {
   std::string bytes = compress(content());
   for (std::size_t k = bytes.size() / 2; k < bytes.size() / 2 + 8; ++k) bytes[k] = static_cast<char>(~bytes[k]);
   EXPECT_THAT(error_of(ErrorKind::data, [&] { read(bytes); }), HasSubstr("/data: its "));
-  EXPECT_THAT(error_of(ErrorKind::data, [&] { read(compress("x") + "garbage behind it"); }), HasSubstr("corrupt"));
+}
+
+TEST_P(Compression, that_is_followed_by_something_else_is_an_error) {
+  for (const std::string_view behind : {"a", "abc", "garbage behind it"}) {
+    const std::string sentence = error_of(ErrorKind::data, [&] { read(compress("x") + std::string(behind)); });
+    EXPECT_THAT(sentence, HasSubstr("/data: " + std::to_string(behind.size()) + " bytes that are not "));
+  }
+  EXPECT_EQ(read(compress("x") + std::string(3, '\0')), "x");
+}
+
+TEST_P(Compression, unpacks_to_no_more_than_is_allowed) {
+  const std::string text(300000, 'x');
+  write_text(folder_.file("data"), compress(text) + compress(text));
+  EXPECT_EQ(read_bytes(folder_.file("data"), 600000).size(), 600000u);
+  for (const std::int64_t most : {0, 299999, 300000, 599999}) {
+    EXPECT_THAT(error_of(ErrorKind::data, [&] { read_bytes(folder_.file("data"), most); }),
+                HasSubstr("/data: unpacks to more than the " + std::to_string(most) + " bytes that are allowed"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(AllFormats, Compression, testing::Values(&gzip, &bzip2, &xz, &zstd));
@@ -122,6 +140,20 @@ TEST(ByteSource, reads_standard_input_also_from_a_pipe) {
   ::close(ends[0]);
   EXPECT_EQ(text, "1 1:2\n");
   EXPECT_EQ(display_name("-"), "<stdin>");
+}
+
+TEST(ByteSource, allows_a_gibibyte_or_a_thousand_times_the_size) {
+  EXPECT_EQ(most_unpacked({}, 10), std::size_t{1} << 30);
+  EXPECT_EQ(most_unpacked({}, 5'000'000), 5'000'000'000u);
+  EXPECT_EQ(most_unpacked({}, SIZE_MAX / 10), SIZE_MAX);
+  EXPECT_EQ(most_unpacked(12, 5'000'000), 12u);
+}
+
+TEST(ByteSource, skips_zstd_frames_that_hold_nothing) {
+  const TempFolder folder;
+  const std::string skippable("\x50\x2a\x4d\x18\x03\0\0\0abc", 11);
+  write_text(folder.file("a"), zstd("x") + skippable + zstd("y"));
+  EXPECT_EQ(read_bytes(folder.file("a")).view(), "xy");
 }
 
 TEST(ByteSource, does_not_take_a_label_for_bzip2) {

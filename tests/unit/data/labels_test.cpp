@@ -104,7 +104,11 @@ TEST(MakeDataset, refuses_rows_without_label_and_a_single_class) {
                      }),
             "f.svm: all 3 rows have the label '1'; training needs at least two classes");
   EXPECT_THAT(error_of(ErrorKind::data, [] { make_dataset(labelled({})); }), HasSubstr("no rows"));
-  EXPECT_THAT(error_of(ErrorKind::data, [] { make_dataset(labelled({"caf\xe9", "tea"})); }), HasSubstr("not UTF-8"));
+  EXPECT_THAT(error_of(ErrorKind::data,
+                       [] {
+                         make_dataset(labelled({"tea", "caf\xe9"}));
+                       }),
+              HasSubstr("f.svm: row 2 (counted from 1): the label 'caf\\xe9' is not UTF-8"));
 }
 
 TEST(LabelLines, are_one_label_each_without_blanks_around) {

@@ -151,7 +151,7 @@ TEST_F(Load, refuses_archives_that_are_not_whole) {
   write_zip(folder_.file("c.npz"), {{"Z.npy", array_}});
   EXPECT_THAT(data_error(at(folder_.file("c.npz"))), HasSubstr("neither an array X nor a matrix"));
   write_zip(folder_.file("d.npz"), {{"X.npy", array_}});
-  EXPECT_THAT(data_error(at(folder_.file("d.npz"))), HasSubstr("has no label"));
+  EXPECT_THAT(data_error(at(folder_.file("d.npz"))), HasSubstr("d.npz: holds no array y"));
   EXPECT_THAT(data_error(at(put_gzip("e.npz.gz", whole))), HasSubstr("must be a plain file"));
 }
 

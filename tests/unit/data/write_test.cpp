@@ -180,5 +180,28 @@ TEST(Write, refuses_unknown_endings_and_folders_that_are_not_there) {
   }
 }
 
+TEST(LeastWritten, is_known_for_dense_formats_and_the_cache) {
+  RawDataset raw;
+  raw.X = CsrStore<float>{{0, 1, 1}, {2}, {1.0f}, 2, 3};
+  EXPECT_EQ(least_written(raw, "a.npy"), 2 * 3 * 4);
+  EXPECT_EQ(least_written(raw, "a.CSV"), 2 * 3 * 2);
+  EXPECT_EQ(least_written(raw, "a.twd"), 4 + 4 + 3 * 8);
+  EXPECT_EQ(least_written(raw, "a.svm"), 0);
+  EXPECT_EQ(least_written(raw, "a.npz"), 0);
+  raw.X = DenseStore<double>{std::vector<double>(6), 2, 3};
+  EXPECT_EQ(least_written(raw, "a.npy"), 2 * 3 * 8);
+  EXPECT_EQ(least_written(raw, "a.twd"), 2 * 3 * 8);
+}
+
+TEST(LeastWritten, never_overflows) {
+  RawDataset raw;
+  CsrStore<double> X;
+  X.rows = std::int64_t{1} << 40;
+  X.cols = INT32_MAX;
+  raw.X = X;
+  EXPECT_EQ(least_written(raw, "a.npy"), INT64_MAX);
+  EXPECT_EQ(least_written(raw, "a.csv"), INT64_MAX);
+}
+
 }  // namespace
 }  // namespace topwolf

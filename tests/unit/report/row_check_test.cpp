@@ -162,7 +162,7 @@ TEST(RowCheck, TheEnvelopeLiesBelowTheLossByAtMostHalfItsSmoothing) {
     Vector delta(c.m, 1.0), s(c.m);
     delta[c.y] = 0.0;
     for (double& value : s) value = (trial % 3 == 0 ? 1e4 : 1.0) * rng.normal();
-    c.loss.smoothing = std::pow(10.0, -6.0 + 7.0 * rng.uniform());
+    c.loss.smoothing = std::pow(10.0, -40.0 + 41.0 * rng.uniform());
     const double plain = plain_loss(c.loss, {delta, s, c.y}), smooth = smoothed_loss(c.loss, {delta, s, c.y});
     const double R = std::accumulate(c.loss.rho.begin(), c.loss.rho.end(), 0.0);
     EXPECT_LE(smooth, plain * (1.0 + 1e-12) + 1e-12);
