@@ -60,3 +60,11 @@ def test_verify_prepares_the_data_as_training_did(topwolf, train_svm, options):
 def test_a_model_without_a_certificate_is_refused(topwolf, train_svm, claim):
     topwolf("convert", "m.topwolf", "m.liblinear")
     topwolf.refuses("verify", train_svm, "m.liblinear", "--dual", "m.dual", code=3, saying="no certificate")
+
+
+@pytest.mark.parametrize("smoothing", ["1e10", "1e13", "1e16", "1e20"])
+@pytest.mark.parametrize("loss", ["max-hinge", "top-k:2", "usunier:2"])
+def test_an_honest_model_holds_however_small_its_objective(topwolf, train_svm, loss, smoothing):
+    topwolf("train", "-q", "--loss", loss, "--smoothing", smoothing, "--dual", "m.dual", train_svm, "m.topwolf")
+    found = topwolf.json("verify", train_svm, "m.topwolf", "--dual", "m.dual")
+    assert found["holds"] and 0 < found["primal"] < 1 / float(smoothing)
