@@ -1,0 +1,51 @@
+// When two models are the same, and what every model must be.
+#pragma once
+
+#include <set>
+
+#include "fuzz.hpp"
+#include "model/check_model.hpp"
+#include "topwolf/model.hpp"
+
+namespace topwolf::fuzz {
+
+inline bool same_classifier(const Model& a, const Model& b) {
+  return a.d == b.d && a.bias == b.bias && a.W == b.W && a.classes.type == b.classes.type &&
+         a.classes.names == b.classes.names;
+}
+
+inline bool same_model(const Model& a, const Model& b) {
+  return same_classifier(a, b) && a.V == b.V && a.precision == b.precision &&
+         a.class_features.rows() == b.class_features.rows() && a.class_features.sparse() == b.class_features.sparse() &&
+         a.normalization.kind == b.normalization.kind && a.normalization.scale == b.normalization.scale &&
+         a.index_base == b.index_base && a.label_column == b.label_column && a.loss.name == b.loss.name &&
+         a.loss.k == b.loss.k && a.loss.rho == b.loss.rho && a.loss.smoothing == b.loss.smoothing &&
+         a.loss.cost_matrix == b.loss.cost_matrix && a.lambda == b.lambda && a.weight_sum == b.weight_sum &&
+         a.solver == b.solver && a.certified == b.certified && a.status == b.status &&
+         a.certificate.primal == b.certificate.primal && a.certificate.dual == b.certificate.dual &&
+         a.iterations == b.iterations && a.command == b.command && a.version == b.version &&
+         a.data_hash == b.data_hash && a.search == b.search;
+}
+
+// It can be saved and comes back the same, and its predictions for a row of zeros and one of ones are classes, each of
+// them once.
+inline void check_loaded_model(const Model& model) {
+  check_model(model, "model");
+  const std::string path = scratch_file("again.topwolf");
+  save_model(model, path);
+  require(same_model(model, load_model(path)), "a model saved and loaded again is the same");
+
+  DenseStore<double> X{std::vector<double>(static_cast<std::size_t>(2 * model.d)), 2, model.d};
+  std::fill(X.values.begin() + model.d, X.values.end(), 1.0);
+  const TopK best = predict_top_k(model, Features(FeatureStore(std::move(X))), model.m(), 1);
+  require(static_cast<std::int64_t>(best.classes.size()) == 2 * model.m(), "every class of every row is ranked");
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const auto row = best.classes.begin() + i * model.m();
+    const std::set<std::int32_t> distinct(row, row + model.m());
+    require(static_cast<std::int64_t>(distinct.size()) == model.m() && *distinct.begin() == 0 &&
+                *distinct.rbegin() == model.m() - 1,
+            "predictions are classes, each of them once");
+  }
+}
+
+}  // namespace topwolf::fuzz
