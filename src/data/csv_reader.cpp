@@ -35,7 +35,8 @@ CsvReader::CsvReader(std::string_view text, const std::string& name)
 }
 
 bool CsvReader::at_line_end() const {
-  return at_ == text_.size() || text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n";
+  const std::string_view rest = text_.substr(at_, 2);
+  return rest.empty() || rest == "\r\n" || rest.front() == '\n' || rest == "\r";
 }
 
 void CsvReader::end_line() {

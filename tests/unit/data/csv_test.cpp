@@ -40,6 +40,8 @@ TEST(Csv, accepts_crlf_byte_order_mark_blank_lines_and_a_missing_last_newline) {
   const RawDataset raw = parse("\xef\xbb\xbf\r\nx,y,label\r\n\r\n1,2,a\r\n  \n3,4,b\r\n5,6,c");
   EXPECT_EQ(dense_rows(raw.X), (Rows{{1, 2}, {3, 4}, {5, 6}}));
   EXPECT_THAT(labels_of(raw), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(labels_of(parse("x,label\r\n1,a\r\n2,b\r")), ElementsAre("a", "b"));
+  EXPECT_THAT(labels_of(parse("x,label\r\n1,a\r\n2,\"b\"\r")), ElementsAre("a", "b"));
 }
 
 TEST(Csv, reads_quoted_cells_with_delimiters_quotes_and_newlines) {
