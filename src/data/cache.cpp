@@ -41,7 +41,8 @@ FeatureStore read_features(const TensorFile& file, std::int64_t rows, std::int64
   if (!file.has("row_begin")) {
     DenseStore<T> X{take<T>(file, "values"), rows, cols};
     std::int64_t size = 0;
-    if (__builtin_mul_overflow(rows, cols, &size) || static_cast<std::size_t>(size) != X.values.size()) {
+    // Rows without columns take no room in the file, so their number proves nothing.
+    if (cols == 0 || __builtin_mul_overflow(rows, cols, &size) || static_cast<std::size_t>(size) != X.values.size()) {
       fail_cache(file.path(), "its values do not fit its shape");
     }
     for (std::int64_t k = 0; k < size; ++k) {
@@ -69,6 +70,18 @@ std::vector<std::string> read_spellings(const TensorFile& file) {
     begin = end;
   }
   return result;
+}
+
+// Not a conversion: 1e308 is a number that no integer holds.
+std::int64_t read_integer(const json& metadata, const char* key, std::int64_t least, std::int64_t most,
+                          const std::string& path) {
+  const json& value = metadata.at(key);
+  const bool fits =
+      value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+  if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most) {
+    fail_cache(path, "its metadata is out of range");
+  }
+  return value.get<std::int64_t>();
 }
 
 }  // namespace
@@ -108,18 +121,15 @@ RawDataset read_cache(const std::string& path) {
   try {
     if (metadata.at("format") != format_name) fail_cache(path, "it holds something else");
     if (metadata.at("version") != format_version) fail_cache(path, "its version is not 1");
-    rows = metadata.at("rows");
-    cols = metadata.at("cols");
-    raw.index_base = metadata.at("index_base");
+    rows = read_integer(metadata, "rows", 1, INT64_MAX, path);
+    cols = read_integer(metadata, "cols", 0, INT32_MAX - 1, path);
+    raw.index_base = static_cast<int>(read_integer(metadata, "index_base", 0, 1, path));
     if (metadata.contains("label_type")) {
       raw.label_type = parse_name<LabelType>(metadata["label_type"].get<std::string>());
       if (!raw.label_type) fail_cache(path, "its type of labels is unknown");
     }
   } catch (const json::exception&) {
     fail_cache(path, "its metadata is incomplete");
-  }
-  if (rows < 1 || cols < 0 || (raw.index_base != 0 && raw.index_base != 1)) {
-    fail_cache(path, "its metadata is out of range");
   }
   raw.X =
       file.dtype("values") == "F32" ? read_features<float>(file, rows, cols) : read_features<double>(file, rows, cols);
