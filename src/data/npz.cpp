@@ -30,9 +30,11 @@ class Archive {
     }
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    const std::string reason = zip_error_strerror(&error);
+    // Of a directory that is not where it should be libzip says "no such file" as well.
+    const bool damaged = code == ZIP_ER_NOENT && std::filesystem::exists(path);
+    const std::string reason = damaged ? "its directory is damaged" : zip_error_strerror(&error);
     zip_error_fini(&error);
-    const bool unreadable = code == ZIP_ER_OPEN || code == ZIP_ER_READ || code == ZIP_ER_NOENT;
+    const bool unreadable = !damaged && (code == ZIP_ER_OPEN || code == ZIP_ER_READ || code == ZIP_ER_NOENT);
     fail(unreadable ? ErrorKind::io : ErrorKind::data, "{}: cannot be read as .npz: {}", path, reason);
   }
 
