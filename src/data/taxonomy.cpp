@@ -147,13 +147,17 @@ class Tree {
     return found->second;
   }
 
-  // Everybody comes to an end after fewer steps than there are nodes.
+  // Everybody comes to an end after fewer steps than there are nodes. No way is walked twice, so that long chains take
+  // no longer than others.
   void check_cycles() const {
+    std::vector<bool> walked(nodes_.size());
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
-      std::size_t steps = 0;
-      for (auto at = static_cast<std::int64_t>(k); at >= 0; at = parent(at)) {
-        if (++steps > nodes_.size()) refuse_cycle(at);
+      std::vector<std::size_t> way;
+      for (auto at = static_cast<std::int64_t>(k); at >= 0 && !walked[static_cast<std::size_t>(at)]; at = parent(at)) {
+        if (way.size() == nodes_.size()) refuse_cycle(at);
+        way.push_back(static_cast<std::size_t>(at));
       }
+      for (const std::size_t at : way) walked[at] = true;
     }
   }
 

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <string>
 
 #include "topwolf/dataset.hpp"
 #include "topwolf/error.hpp"
@@ -71,6 +73,16 @@ TEST_F(StructureFiles, TaxonomyMayHaveClassesAboveOthersAndNamesWithBlanks) {
   const Taxonomy tree = load_taxonomy(file("tree", "big cat\tcat\ncat\tall things\ncod\tall things\n"), classes);
   EXPECT_THAT(dense(tree.class_features), ElementsAre(1, 1, 0, 0, 1, 0, 0, 0, 1));
   EXPECT_THAT(tree.cost_matrix, ElementsAre(0, 0.5, 1.5, 0.5, 0, 1, 1.5, 1, 0));
+}
+
+// Before ways were walked once, this took minutes.
+TEST_F(StructureFiles, TaxonomyMayBeALongChain) {
+  constexpr int length = 300'000;
+  std::string text = "cat n0\ncod n0\ndog n0\n";
+  for (int k = 1; k < length; ++k) text += "n" + std::to_string(k - 1) + " n" + std::to_string(k) + "\n";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(load_taxonomy(file("tree", text), classes_).class_features.cols(), 3 + length - 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 TEST_F(StructureFiles, TaxonomyErrorsNameTheLine) {
