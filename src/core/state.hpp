@@ -56,6 +56,12 @@ class State {
     if (restoring_) value = static_cast<T>(single(name, one));
   }
 
+  // How often something happened: not more often than can be, so that products with it are numbers.
+  void count(std::string_view name, std::int64_t& value, std::int64_t most = std::int64_t{1} << 40) {
+    (*this)(name, value);
+    if (restoring_ && (value < 0 || value > most)) refuse(name);
+  }
+
   void operator()(std::string_view name, std::string& text) {
     std::vector<std::uint8_t> bytes(text.begin(), text.end());
     (*this)(name, bytes);

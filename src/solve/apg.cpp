@@ -85,7 +85,7 @@ class ApgSolver final : public Solver {
 
   void exchange(State& state) override {
     const std::int64_t weights = engine_.geometry().dimension;
-    state("passes", passes_);
+    state.count("passes", passes_);
     topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
     topwolf::exchange(state, "A_old", A_old_, problem_.n, problem_.m);
     if (A_.size() != A_next_.size() || A_old_.size() != A_next_.size()) state.refuse("A");

@@ -73,7 +73,7 @@ class BatchSolver final : public Solver {
 
   void exchange(State& state) override {
     const std::int64_t weights = engine_.geometry().dimension;
-    state("t", t_);
+    state.count("t", t_);
     state("W", W_, {weights});
     state("W_norm2", W_norm2_);
     state("c_alpha", c_alpha_);

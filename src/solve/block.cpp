@@ -82,13 +82,13 @@ class BlockSolver final : public Solver {
 
   void exchange(State& state) override {
     rng_.exchange(state);
-    state("epoch", epoch_);
-    state("visits", visits_);
+    state.count("epoch", epoch_);
+    state.count("visits", visits_, std::int64_t{1} << 62);
     state("in_epoch", in_epoch_);
     state("order", order_);
     state("visited", visited_);
     state("moved", moved_);
-    state("resting", resting_);
+    state.count("resting", resting_);
     state("quiet", quiet_);
     if (state.restoring()) check_order(state);
     state("started", started_);

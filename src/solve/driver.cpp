@@ -10,9 +10,9 @@ bool StopRule::reached(const Certificate& at) const {
 }
 
 void RunState::exchange(State& state) {
-  state("iteration", iteration);
+  state.count("iteration", iteration);
   state("optimism", optimism);
-  state("refusals", refusals);
+  state.count("refusals", refusals);
   state("stalled", stalled);
   state("lowest_primal", lowest_primal);
   state("highest_dual", highest_dual);
