@@ -1,5 +1,5 @@
 # OpenBLAS, the pthread variant, as target OpenBLAS::pthread. The serial variant is refused: called from several
-# threads of ours it returned wrong numbers. The OpenMP variant is refused too: it would share our thread pool.
+# threads of ours it returned wrong numbers. The OpenMP variant is refused too: its threads are dead in a forked child.
 find_path(OpenBLASPthread_INCLUDE_DIR cblas.h
           PATH_SUFFIXES openblas-pthread x86_64-linux-gnu/openblas-pthread aarch64-linux-gnu/openblas-pthread openblas)
 find_library(OpenBLASPthread_LIBRARY openblas PATH_SUFFIXES openblas-pthread

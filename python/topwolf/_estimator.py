@@ -97,7 +97,8 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         changed. The certificate does not depend on where fitting began. The solvers stdfw and pg always begin at 0.
 
     n_jobs : int, default=None
-        Threads. None: all cores the process may use, or OMP_NUM_THREADS.
+        Threads. None: all cores the process may use, or OMP_NUM_THREADS. A forked child (multiprocessing, joblib, a
+        server that loads before it forks) starts threads of its own.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the order in which rows are visited; None: 0. The same seed and number of threads give the same bits.

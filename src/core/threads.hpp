@@ -1,18 +1,19 @@
-// How many threads to use, and errors thrown inside parallel loops.
+// How many threads to use, loops that run on them, and errors thrown inside. Threads are started when a loop first
+// wants them, sleep between loops, and are started anew in a process that was forked.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
+#include <functional>
 #include <numeric>
 #include <vector>
 
 namespace topwolf {
 
-// 0: every core the process may use (OMP_NUM_THREADS respected).
+inline constexpr int most_threads = 1024;
+
+// 0: every core the process may use, or OMP_NUM_THREADS.
 int resolve_threads(int requested);
 
 // One thread for what takes less time than waking others; work in multiplications or so.
@@ -21,22 +22,31 @@ inline int threads_worth(double work, int threads) {
   return work < small ? 1 : threads;
 }
 
-// Calls body(i) for i in [0, count) on `threads` threads; the order is free, so body must not depend on it. The first
-// exception is thrown again after the loop.
+// Calls work() on this thread and, meanwhile, on at most threads - 1 others; returns when all calls have. It may be
+// fewer, where the system refuses threads or the work is done before they woke: work() takes tasks until none is left.
+// The first exception is thrown again.
+void on_threads(int threads, const std::function<void()>& work);
+
+// Which of the threads of the innermost on_threads() this is, from 0.
+int thread_number();
+
+// Whether the system has refused to start a thread, so that fewer than asked for have worked.
+bool threads_refused();
+
+// Calls body(i) for i in [0, count) on `threads` threads; the order is free, so body must not depend on it. After an
+// exception no i is begun any more.
 template <class Body>
 void parallel_for(std::int64_t count, int threads, Body&& body) {
-  std::exception_ptr error;
-  std::mutex guard;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && count > 1)
-  for (std::int64_t i = 0; i < count; ++i) {
+  std::atomic<std::int64_t> next = 0;
+  const auto work = [&] {
     try {
-      body(i);
+      for (std::int64_t i = next++; i < count; i = next++) body(i);
     } catch (...) {
-      std::lock_guard lock(guard);
-      if (!error) error = std::current_exception();
+      next = count;
+      throw;
     }
-  }
-  if (error) std::rethrow_exception(error);
+  };
+  on_threads(static_cast<int>(std::min<std::int64_t>(threads, count)), std::ref(work));
 }
 
 // A task's share of a sum over plain numbers.

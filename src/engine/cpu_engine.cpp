@@ -166,7 +166,7 @@ class CpuEngine final : public Engine {
     map_.set_weights(W);
     std::vector<AscentSums> sums(static_cast<std::size_t>(panels_));
     accumulate_chunks<true>(W_next, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
-      auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
+      auto& mine = space_[static_cast<std::size_t>(thread_number())];
       const auto [begin, end] = score_panel(map_, panel, mine);
       for (std::int64_t i = begin; i < end; ++i) {
         SparseRow& next = A_next[static_cast<std::size_t>(i)];
@@ -190,7 +190,7 @@ class CpuEngine final : public Engine {
     const double longest = map_.longest_weights(W);
     std::vector<std::pair<long double, double>> sums(static_cast<std::size_t>(panels_));
     parallel_for(panels_, threads_, [&](std::int64_t panel) {
-      auto& mine = space[static_cast<std::size_t>(omp_get_thread_num())];
+      auto& mine = space[static_cast<std::size_t>(thread_number())];
       const auto [begin, end] = score_panel(exact, panel, mine);
       auto& [sum, rounding] = sums[static_cast<std::size_t>(panel)];
       for (std::int64_t i = begin; i < end; ++i) {
@@ -322,7 +322,7 @@ class CpuEngine final : public Engine {
 
   PassSums pass_panel(std::int64_t panel, Direction direction, const DualRows* A, DualRows* U,
                       std::vector<RowEntry>& entries) {
-    auto& mine = space_[static_cast<std::size_t>(omp_get_thread_num())];
+    auto& mine = space_[static_cast<std::size_t>(thread_number())];
     const auto [begin, end] = score_panel(map_, panel, mine);
     PassSums sums;
     for (std::int64_t i = begin; i < end; ++i) {

@@ -162,7 +162,7 @@ class SparseProduct final : public FaceProduct<T> {
         score_few(i, V, S);
         return;
       }
-      auto& s = scratch[static_cast<std::size_t>(omp_get_thread_num())];
+      auto& s = scratch[static_cast<std::size_t>(thread_number())];
       s.resize(static_cast<std::size_t>(m));
       const std::int64_t first = X_.row_begin[i];
       sparse_scores(X_.value + first, X_.column + first, X_.row_begin[i + 1] - first, V.data(), pitch_, m, s.data());

@@ -1,7 +1,5 @@
 #include "engine/joint_map.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -157,7 +155,7 @@ std::vector<double> squared_lengths(const JointMap& psi, int threads) {
       lengths2[static_cast<std::size_t>(i)] = *known;
       return;
     }
-    Space& mine = space[static_cast<std::size_t>(omp_get_thread_num())];
+    Space& mine = space[static_cast<std::size_t>(thread_number())];
     mine.sum.resize(static_cast<std::size_t>(psi.dimension()), 0.0);
     mine.s.resize(static_cast<std::size_t>(psi.classes()));
     lengths2[static_cast<std::size_t>(i)] = longest2(psi, i, mine.sum, mine.s);

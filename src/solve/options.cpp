@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 
 namespace topwolf {
 namespace {
@@ -49,7 +50,6 @@ void check(const TrainOptions& options) {
   if (options.scores != ScoresName::automatic && !block) {
     fail(ErrorKind::option, "scores belongs to the block solver, but the solver is {}", to_string(options.solver));
   }
-  constexpr int most_threads = 1024;
   if (options.threads < 0 || options.threads > most_threads) {
     fail(ErrorKind::option, "threads is {}, but it must be from 0 to {}", options.threads, most_threads);
   }

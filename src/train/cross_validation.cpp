@@ -11,7 +11,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <thread>
 
 #include "core/fail.hpp"
 #include "core/hash.hpp"
@@ -89,9 +88,7 @@ class CrossValidation {
     restore();
     clock_ = Stopwatch(before_);
     rows_.make_shared();
-    std::vector<std::thread> threads;
-    for (int w = 0; w < workers_; ++w) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
+    on_threads(workers_, [this] { work(); });
     if (error_) std::rethrow_exception(error_);
     // A stop that came with the last pass of a fold ended no fit.
     const bool all = std::all_of(results_.begin(), results_.end(),
