@@ -8,12 +8,13 @@
 #include <filesystem>
 
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "data/byte_source.hpp"
 
 namespace topwolf::cli {
 
 int threads_of(const Arguments& arguments) {
-  return static_cast<int>(arguments.integer("threads", 0, 4096).value_or(0));
+  return static_cast<int>(arguments.integer("threads", 0, most_threads).value_or(0));
 }
 
 std::optional<int> index_base_of(const Arguments& arguments) {

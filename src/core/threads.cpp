@@ -176,6 +176,9 @@ int available_cores() {
 }  // namespace
 
 int resolve_threads(int requested) {
+  if (requested < 0 || requested > most_threads) {
+    fail(ErrorKind::option, "threads is {}, but it must be from 0 to {}", requested, most_threads);
+  }
   if (requested > 0) return requested;
   const char* asked = std::getenv("OMP_NUM_THREADS");
   const long count = asked ? std::strtol(asked, nullptr, 10) : 0;

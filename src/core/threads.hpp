@@ -13,7 +13,7 @@ namespace topwolf {
 
 inline constexpr int most_threads = 1024;
 
-// 0: every core the process may use, or OMP_NUM_THREADS.
+// 0: every core the process may use, or OMP_NUM_THREADS. Throws if it is not from 0 to most_threads.
 int resolve_threads(int requested);
 
 // One thread for what takes less time than waking others; work in multiplications or so.

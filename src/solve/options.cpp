@@ -50,9 +50,7 @@ void check(const TrainOptions& options) {
   if (options.scores != ScoresName::automatic && !block) {
     fail(ErrorKind::option, "scores belongs to the block solver, but the solver is {}", to_string(options.solver));
   }
-  if (options.threads < 0 || options.threads > most_threads) {
-    fail(ErrorKind::option, "threads is {}, but it must be from 0 to {}", options.threads, most_threads);
-  }
+  resolve_threads(options.threads);
 }
 
 }  // namespace topwolf

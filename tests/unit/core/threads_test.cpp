@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "topwolf/error.hpp"
+
 namespace topwolf {
 namespace {
 
@@ -103,6 +105,12 @@ TEST(Threads, OmpNumThreadsIsTheDefault) {
   setenv("OMP_NUM_THREADS", "99999", 1);
   EXPECT_EQ(resolve_threads(0), most_threads);
   before ? setenv("OMP_NUM_THREADS", kept.c_str(), 1) : unsetenv("OMP_NUM_THREADS");
+}
+
+TEST(Threads, ThereIsOneLimit) {
+  EXPECT_EQ(resolve_threads(most_threads), most_threads);
+  EXPECT_THROW(resolve_threads(most_threads + 1), Error);
+  EXPECT_THROW(resolve_threads(-1), Error);
 }
 
 // What work() returns in a forked child, whom an alarm ends if it hangs.
