@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "documents.hpp"
 #include "signals.hpp"
 #include "suggest.hpp"
@@ -109,6 +110,7 @@ int guarded(const std::vector<std::string>& words) {
   try {
     const int code = run(words);
     finish_output();
+    if (threads_refused()) Warnings().add("the system refused to start more threads; fewer than asked for have worked");
     return code;
   } catch (const ClosedPipe&) {
     constexpr int as_if_by_sigpipe = 141;
@@ -127,6 +129,13 @@ int guarded(const std::vector<std::string>& words) {
 
 }  // namespace
 }  // namespace topwolf::cli
+
+// OpenBLAS asks this function of its own how many threads to start when it is loaded, before main; a program's
+// functions come first. It needs none, since it is called from threads of ours, and it dies where the system refuses
+// them.
+extern "C" int openblas_num_threads_env() {
+  return 1;
+}
 
 int main(int argc, char** argv) {
   topwolf::cli::install_signal_handlers();

@@ -2,10 +2,12 @@
 
 #include <cblas.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "core/fail.hpp"
 
@@ -18,13 +20,18 @@ std::mutex guard;
 int users = 0;
 int callers_count = 0;
 
-// Everybody who multiplies goes through here. OpenBLAS keeps a lock of its own and a list of buffers in use; a process
-// forked while a thread is inside would find both as that thread left them. So fork waits until nobody is.
+// Everybody who multiplies goes through here, for two weaknesses of OpenBLAS. It keeps a lock of its own and a list of
+// buffers in use; a process forked while a thread is inside would find both as that thread left them: fork waits until
+// nobody is. And each of those who are inside at the same time needs a buffer, which it tries to get for ever where
+// there is no memory: it is asked for here first.
 class Gate {
  public:
+  explicit Gate(int buffers) : buffers_(buffers) {}
+  int buffers() const { return buffers_; }
+
   void enter() {
     std::unique_lock lock(guard_);
-    changed_.wait(lock, [&] { return !closed_; });
+    changed_.wait(lock, [&] { return !closed_ && (inside_ < buffers_ || add_buffer()); });
     ++inside_;
   }
   void leave() {
@@ -44,13 +51,34 @@ class Gate {
   }
 
  private:
+  // All that there are being in use. False: wait until one is free.
+  bool add_buffer() {
+    constexpr int most = 128;  // what an OpenBLAS built for 64 threads has, without a word about it on standard error
+    constexpr std::size_t bytes = 129 << 20;
+    if (buffers_ == most) return false;
+    // Too large for the products that OpenBLAS does without a buffer.
+    constexpr blasint side = 128;
+    std::vector<float> zero(side * side), product(side * side);
+    void* probe = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (probe == MAP_FAILED) {
+      if (buffers_ > 0) return false;
+      fail(ErrorKind::memory, "there is no memory for the buffer that OpenBLAS multiplies with, {} MiB", bytes >> 20);
+    }
+    munmap(probe, bytes);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, side, side, side, 0.5f, zero.data(), side, zero.data(), side,
+                0.0f, product.data(), side);
+    ++buffers_;
+    return true;
+  }
+
   std::mutex guard_;
   std::condition_variable changed_;
+  int buffers_;  // that OpenBLAS has
   int inside_ = 0;
   bool closed_ = false;
 };
 
-Gate& gate = *new Gate;  // never destroyed: at exit threads may still be inside
+Gate& gate = *new Gate(0);  // never destroyed: at exit threads may still be inside
 
 void before_fork() {
   guard.lock();
@@ -63,7 +91,7 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
-  new (&gate) Gate;  // whoever held its mutex, or waited, is not here
+  new (&gate) Gate(gate.buffers());  // whoever held its mutex, or waited, is not here
   guard.unlock();
 }
 
