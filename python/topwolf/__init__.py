@@ -2,7 +2,7 @@
 
 import os
 
-import numpy  # noqa: F401  its OpenBLAS is another one, and keeps its threads
+import numpy  # first: its OpenBLAS is another one, and keeps its threads
 
 # The OpenBLAS that comes with topwolf is called from threads of topwolf's own: it need not start any when it is loaded.
 _asked_for = os.environ.get("OPENBLAS_NUM_THREADS")
