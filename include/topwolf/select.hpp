@@ -50,7 +50,8 @@ struct SweepPoint {
 
 struct SweepResult {
   std::vector<std::int64_t> places;  // the k of the errors
-  std::vector<SweepPoint> points;    // C ascending; fewer than asked for where the sweep was ended
+  std::vector<SweepPoint> points;    // C ascending; where the sweep was ended, the last one did not come to its end
+  std::vector<double> not_tried;     // the C that were left where the sweep was ended
   std::string choice;                // of the solver, a sentence
   double seconds = 0.0;
 };
@@ -86,31 +87,43 @@ struct CvOptions {
 struct CvPoint {
   LossSpec loss;
   double C = 0.0;
-  std::vector<double> errors;         // of the folds
-  std::vector<double> relative_gaps;  // of the folds
-  std::vector<std::int64_t> iterations;
-  std::vector<double> seconds;
-  double mean = 0.0, standard_error = 0.0;  // of the errors
+  std::vector<double> errors;            // of the folds; NaN where there was no fit
+  std::vector<double> relative_gaps;     // of the folds; the same
+  std::vector<std::int64_t> iterations;  // of the folds; 0 where there was no fit
+  std::vector<double> seconds;           // of the folds; 0 where there was no fit
+  std::size_t tried = 0;                 // how many folds had a fit
+  bool dropped = false;         // it could no longer be the best when its other folds would have had their turn
+  double mean = 0.0;            // of the errors that there are; NaN where there are none
+  double standard_error = 0.0;  // of the mean; NaN where there are fewer than two errors
 };
 
 struct CvResult {
-  std::vector<CvPoint> points;  // loss by loss, C ascending; empty where the job was ended
-  std::size_t best = 0;         // the lowest mean; of equals the first
+  std::vector<CvPoint> points;  // loss by loss, C ascending
+  std::size_t fits = 0;         // how many are in the points; 0: nothing is chosen
+  std::size_t best = 0;         // the lowest mean of those tried on the most folds; of equals the first
   std::size_t chosen = 0;       // by the rule
-  bool at_edge = false;         // the best C is the first or last of several
+  bool at_edge = false;         // the best C is the first or last of several, and all were tried
+  bool complete = false;        // everything was tried that could be the best
   double seconds = 0.0;
-  std::optional<Status> ended;  // interrupted or time_limit, where the job was ended
+  std::optional<Status> ended;  // interrupted or time_limit, where the search or the fit to all rows was ended
   std::optional<TrainResult> refitted;
 };
 
 struct CvProgress {
-  std::int64_t finished = 0, total = 0;  // fits, the last one on all rows included
+  std::int64_t finished = 0, total = 0;  // fits, the last one on all rows included; dropped ones are not
   double seconds = 0.0;
-  std::optional<double> seconds_left;  // as far as the fits so far tell
+  std::optional<double> seconds_left;  // as far as the fits so far tell; none before they tell anything
+  bool refitting = false;              // the folds are done with
 };
 
-// Folds run side by side, with as many threads in all as the options allow. The observer is called after every pass,
-// one call at a time; false ends the job.
+// All folds of the smallest C come first, then those of the next, each fit starting from the one before it in its fold.
+// Fits run side by side, with as many threads in all as the options allow. A point that has made more errors on some
+// folds than the best one on all is not tried on the others, unless a fit needs it to start from; the choice is the
+// same, whatever the number of threads. With a judge, and by the rule of one standard error, nothing is dropped.
+//
+// The observer is called after every pass, one call at a time. False ends the search, and the best point so far is
+// trained on all rows; false while that goes on ends it too. A time limit ends the search early enough for that fit, as
+// far as can be told, but never before half of the time is gone.
 CvResult cross_validate(const Dataset& data, const CvOptions& options,
                         const std::function<bool(const CvProgress&)>& observer = {});
 

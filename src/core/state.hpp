@@ -27,6 +27,8 @@ class State {
   static State read(const TensorFile& file);
 
   bool restoring() const { return restoring_; }
+  // From here on it is put back, as if it had been read from a file.
+  void put_back() { restoring_ = true; }
 
   template <class T>
   void operator()(std::string_view name, std::vector<T>& values) {

@@ -171,6 +171,15 @@ State Trainer::state() {
   return state;
 }
 
+void Trainer::restore(const TrainOptions& options, State state) {
+  set_loss(options, data_.margins, problem_);
+  make_scores();
+  solver_ = make_solver(method_, problem_, options, *engine_, scores_.get(), threads_);
+  state.put_back();
+  run_.exchange(state);
+  solver_->exchange(state);
+}
+
 const std::string& Trainer::data_hash() {
   if (data_hash_.empty()) data_hash_ = fingerprint(data_);
   return data_hash_;

@@ -50,8 +50,10 @@ class Trainer {
   // Solves the problem of these options, which must not differ from the trainer's own in what it took from them. The
   // clock counts for the time limit.
   Fit fit(const TrainOptions& options, const Stopwatch& clock, const FitHooks& hooks = {});
-  // Of the run that is going on.
+  // Of the run that is going on, or of the last one.
   State state();
+  // As if this trainer's last run had been the one that left this state, with these options.
+  void restore(const TrainOptions& options, State state);
 
   // The same as users see it.
   TrainResult result(const TrainOptions& options, Fit fit);

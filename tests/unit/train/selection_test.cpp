@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "data/subset.hpp"
 #include "support/plain_problem.hpp"
@@ -35,6 +38,13 @@ CvOptions cv_options(const Dataset& data) {
   options.C = {0.03, 10.0, 1.0};
   options.folds = stratified_folds(data.y, data.classes.size(), 4, 5);
   return options;
+}
+
+// NaN equals NaN.
+auto same_as(const std::vector<double>& values) {
+  std::vector<::testing::Matcher<double>> each;
+  for (const double value : values) each.push_back(::testing::NanSensitiveDoubleEq(value));
+  return ::testing::ElementsAreArray(each);
 }
 
 // ---- Sweep
@@ -112,6 +122,7 @@ TEST(Sweep, JudgesHeldOutRowsAndEndsWhenAsked) {
   EXPECT_EQ(result.points[0].status, Status::converged);
   EXPECT_EQ(result.points[1].status, Status::interrupted);
   EXPECT_EQ(result.points[1].iterations, 1);
+  EXPECT_THAT(result.not_tried, ElementsAre(10.0));
 }
 
 TEST(Sweep, RefusesGridsThatAreNone) {
@@ -124,6 +135,16 @@ TEST(Sweep, RefusesGridsThatAreNone) {
 }
 
 // ---- Cross-validation
+
+// Few errors where C is small, and many where it is large: some points cannot win.
+Dataset rows_to_drop_on() {
+  testing::Samples samples = testing::random_samples(120, 15, 5, 21);
+  for (std::size_t i = 0; i < 120; ++i) {
+    for (std::size_t f = 0; f < 15; ++f)
+      samples.X[15 * i + f] += f % 5 == static_cast<std::size_t>(samples.y[i]) ? 1.0 : 0.0;
+  }
+  return testing::dataset_of(samples, Storage::dense64);
+}
 
 double plain_error(const Dataset& data, const TrainOptions& options, const Fold& fold) {
   const TrainResult result = train(subset(data, fold.training), options);
@@ -148,13 +169,17 @@ TEST_P(CvOf, FindsTheErrorsOfTrainingOnEveryFoldAlone) {
     alone.loss = point.loss;
     alone.C = point.C;
     ASSERT_THAT(point.errors, SizeIs(4));
-    for (std::size_t f = 0; f < 4; ++f) {
+    for (std::size_t f = 0; f < point.tried; ++f) {
       EXPECT_NEAR(point.errors[f], plain_error(data, alone, options.folds[f]), 1e-12) << point.C << " fold " << f;
     }
-    EXPECT_THAT(point.relative_gaps, Each(::testing::Le(1e-7)));
-    const double mean = std::accumulate(point.errors.begin(), point.errors.end(), 0.0) / 4.0;
-    EXPECT_DOUBLE_EQ(point.mean, mean);
-    EXPECT_GE(point.mean, result.points[result.best].mean);
+    const auto tried = static_cast<std::ptrdiff_t>(point.tried);
+    ASSERT_GT(tried, 0);
+    EXPECT_TRUE(point.dropped || tried == 4);
+    EXPECT_THAT(std::vector(point.relative_gaps.begin(), point.relative_gaps.begin() + tried),
+                Each(::testing::Le(1e-7)));
+    const double sum = std::accumulate(point.errors.begin(), point.errors.begin() + tried, 0.0);
+    EXPECT_DOUBLE_EQ(point.mean, sum / static_cast<double>(tried));
+    EXPECT_GE(sum, 4.0 * result.points[result.best].mean * (tried == 4 ? 1.0 - 1e-12 : 1.0));
   }
   ASSERT_TRUE(result.refitted);
   TrainOptions chosen = options.train;
@@ -173,15 +198,18 @@ INSTANTIATE_TEST_SUITE_P(Methods, CvOf,
                                            std::tuple{ScoresName::weights, Storage::csr64, false}));
 
 TEST(Cv, GivesTheSameBitsWithAnyNumberOfThreads) {
-  const Dataset data = rows();
+  const Dataset data = rows_to_drop_on();
   CvOptions options = cv_options(data);
+  options.C = log_spaced(1e-3, 1e3, 7);
+  options.train.tolerance = 1e-4;
   options.train.threads = 1;
   const CvResult one = cross_validate(data, options);
   options.train.threads = 3;
   const CvResult three = cross_validate(data, options);
   for (std::size_t p = 0; p < one.points.size(); ++p) {
-    EXPECT_EQ(one.points[p].errors, three.points[p].errors);
-    EXPECT_EQ(one.points[p].relative_gaps, three.points[p].relative_gaps);
+    EXPECT_THAT(one.points[p].errors, same_as(three.points[p].errors));
+    EXPECT_THAT(one.points[p].relative_gaps, same_as(three.points[p].relative_gaps));
+    EXPECT_EQ(one.points[p].dropped, three.points[p].dropped);
   }
   EXPECT_EQ(one.refitted->model.W, three.refitted->model.W);
 }
@@ -226,6 +254,7 @@ TEST(Cv, MeasuresCosts) {
   const CvResult errors = cross_validate(data, options);
   for (std::size_t p = 0; p < costs.points.size(); ++p) {
     EXPECT_NEAR(costs.points[p].mean, 2.0 * errors.points[p].mean, 1e-12);
+    EXPECT_EQ(costs.points[p].dropped, errors.points[p].dropped);
   }
 }
 
@@ -234,15 +263,107 @@ TEST(Cv, EndsWhenAskedAndCountsItsFits) {
   const CvOptions options = cv_options(data);
   std::int64_t most = 0;
   CvResult result = cross_validate(data, options, [&](const CvProgress& progress) {
-    EXPECT_EQ(progress.total, 25);
+    EXPECT_LE(progress.total, 25);
+    EXPECT_EQ(progress.refitting, progress.finished + 1 == progress.total);
     most = std::max(most, progress.finished);
     return true;
   });
-  EXPECT_GE(most, 23);
+  EXPECT_EQ(most, static_cast<std::int64_t>(result.fits));
   EXPECT_FALSE(result.ended);
-  result = cross_validate(data, options, [](const CvProgress& progress) { return progress.finished < 5; });
+  EXPECT_TRUE(result.complete);
+}
+
+TEST(Cv, KeepsWhatWasFinishedWhenItIsEnded) {
+  const Dataset data = rows();
+  CvOptions options = cv_options(data);
+  options.train.threads = 1;
+  options.one_standard_error = true;  // drops nothing
+  const CvResult whole = cross_validate(data, options);
+  // Both losses at the smallest C, and three folds of the first loss at the next.
+  const CvResult result = cross_validate(
+      data, options, [](const CvProgress& progress) { return progress.refitting || progress.finished < 11; });
   EXPECT_EQ(result.ended, Status::interrupted);
-  EXPECT_TRUE(result.points.empty());
+  EXPECT_FALSE(result.complete);
+  EXPECT_EQ(result.fits, 11u);
+  ASSERT_THAT(result.points, SizeIs(6));
+  const std::vector<std::size_t> tried{4, 3, 0, 4, 0, 0};
+  for (std::size_t p = 0; p < 6; ++p) {
+    EXPECT_EQ(result.points[p].tried, tried[p]);
+    EXPECT_FALSE(result.points[p].dropped);
+    EXPECT_EQ(std::isnan(result.points[p].mean), tried[p] == 0);
+    for (std::size_t f = 0; f < 4; ++f) {
+      if (f < tried[p]) {
+        EXPECT_EQ(result.points[p].errors[f], whole.points[p].errors[f]);
+        EXPECT_EQ(result.points[p].relative_gaps[f], whole.points[p].relative_gaps[f]);
+        EXPECT_EQ(result.points[p].iterations[f], whole.points[p].iterations[f]);
+      } else {
+        EXPECT_TRUE(std::isnan(result.points[p].errors[f]));
+        EXPECT_EQ(result.points[p].iterations[f], 0);
+      }
+    }
+  }
+  EXPECT_THAT(result.best, ::testing::AnyOf(0u, 3u));  // the point that lacks a fold does not compete
+  EXPECT_FALSE(result.at_edge);
+  ASSERT_TRUE(result.refitted);
+  TrainOptions alone = options.train;
+  alone.loss = result.points[result.chosen].loss;
+  alone.C = result.points[result.chosen].C;
+  EXPECT_EQ(result.refitted->model.W, train(data, alone).model.W);
+  EXPECT_EQ(result.refitted->model.status, Status::converged);
+}
+
+TEST(Cv, ATimeLimitLeavesRoomForTheFitToAllRows) {
+  const Dataset data = rows(60);
+  CvOptions options = cv_options(data);
+  options.train.threads = 1;
+  options.train.tolerance = 0.3;
+  options.C = log_spaced(1e-3, 1e3, 200);
+  options.losses.resize(1);
+  options.train.time_limit_s = 3.0;
+  // The folds take a tenth of a second a pass, and so should the fit to all rows, for all the search knows.
+  const CvResult result = cross_validate(data, options, [](const CvProgress& progress) {
+    if (!progress.refitting) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return true;
+  });
+  EXPECT_EQ(result.ended, Status::time_limit);
+  EXPECT_FALSE(result.complete);
+  EXPECT_GT(result.fits, 0u);
+  EXPECT_LT(result.fits, 800u);
+  ASSERT_TRUE(result.refitted);
+  EXPECT_EQ(result.refitted->model.status, Status::converged);
+  EXPECT_LT(result.seconds, 30.0);
+}
+
+TEST(Cv, DropsPointsThatCannotWinAndChoosesTheSame) {
+  const Dataset data = rows_to_drop_on();
+  CvOptions options = cv_options(data);
+  options.train.tolerance = 1e-4;
+  options.C = log_spaced(1e-4, 1e3, 8);
+  const CvResult raced = cross_validate(data, options);
+  options.judge = [&](std::size_t f, const LossSpec&, const std::vector<double>& W) {
+    Model model;
+    model.d = 15;
+    model.bias = 1.0;
+    model.W = W;
+    model.precision = data.X.precision();
+    model.classes = data.classes;
+    const Dataset held_out = subset(data, options.folds[f].held_out);
+    return top_k_errors(model, held_out.X, held_out.y, {1})[0];
+  };
+  const CvResult whole = cross_validate(data, options);
+  EXPECT_EQ(whole.fits, 64u);
+  EXPECT_LT(raced.fits, 64u);
+  EXPECT_TRUE(raced.complete);
+  EXPECT_EQ(raced.chosen, whole.chosen);
+  EXPECT_EQ(raced.refitted->model.W, whole.refitted->model.W);
+  for (std::size_t p = 0; p < 16; ++p) {
+    EXPECT_FALSE(whole.points[p].dropped);
+    EXPECT_EQ(raced.points[p].dropped, raced.points[p].tried < 4);
+    for (std::size_t f = 0; f < 4; ++f) {
+      const double error = raced.points[p].errors[f];
+      EXPECT_TRUE(std::isnan(error) || std::abs(error - whole.points[p].errors[f]) < 1e-12);
+    }
+  }
 }
 
 TEST(Cv, EndsAtAnyPass) {
@@ -257,7 +378,7 @@ TEST(Cv, EndsAtAnyPass) {
     std::int64_t left = last;
     const CvResult result = cross_validate(data, options, [&](const CvProgress&) { return --left > 0; });
     EXPECT_EQ(result.ended, Status::interrupted) << last;
-    EXPECT_TRUE(result.points.empty());
+    EXPECT_FALSE(result.complete);
   }
 }
 
@@ -268,7 +389,7 @@ TEST(Cv, TakesAnUnknownErrorForTheWorst) {
   std::int64_t calls = 0;
   options.train.threads = 1;
   options.judge = [&](std::size_t, const LossSpec&, const std::vector<double>&) {
-    return calls++ % 3 == 0 ? NAN : 0.5;
+    return calls++ < 4 ? NAN : 0.5;  // the folds of the first C
   };
   EXPECT_EQ(cross_validate(data, options).best, 1u);
 }
