@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "commands.hpp"
@@ -167,6 +166,7 @@ Json to_json(const Job& job, const SweepResult& result) {
     row["held_out"] = errors_json(result.places, point.held_out_errors);
     document["points"].push_back(row);
   }
+  document["not_tried"] = result.not_tried;
   const SweepPoint* best = best_of(result);
   document["best_C"] = best ? Json(best->C) : Json(nullptr);
   document["models"] = job.folder.empty() ? Json(nullptr) : Json(job.folder);
@@ -175,9 +175,19 @@ Json to_json(const Job& job, const SweepResult& result) {
   return document;
 }
 
-void warn_of_edge(const SweepResult& result, std::size_t asked, Warnings& warnings) {
+// Where the sweep was ended: at which C, and what is missing.
+void warn_of_end(const SweepResult& result, Warnings& warnings) {
+  const SweepPoint& last = result.points.back();
+  if (last.status != Status::time_limit && last.status != Status::interrupted) return;
+  warnings.add(
+      fmt::format("{} ended the sweep at C = {:g}, which has the best model so far; not tried: {}",
+                  last.status == Status::time_limit ? "the time limit" : "a signal", last.C,
+                  result.not_tried.empty() ? "nothing" : fmt::format("C = {:g}", fmt::join(result.not_tried, ", "))));
+}
+
+void warn_of_edge(const SweepResult& result, Warnings& warnings) {
   const SweepPoint* best = best_of(result);
-  if (best == nullptr || asked < 2 || result.points.size() < asked) return;
+  if (best == nullptr || result.points.size() < 2 || !result.not_tried.empty()) return;
   if (best == &result.points.front() || best == &result.points.back())
     warnings.add(
         fmt::format("the lowest held-out error is at C = {:g}, an end of the range; try values beyond it", best->C));
@@ -190,7 +200,6 @@ int run_sweep(const Arguments& arguments) {
   job.options.train = training_options(arguments);
   job.options.train.loss = loss_of(arguments);
   job.options.C = grid_of(arguments);
-  const std::size_t asked = std::set<double>(job.options.C.begin(), job.options.C.end()).size();
   if (arguments.has("validation") && arguments.has("holdout"))
     fail(ErrorKind::option, "--validation and --holdout both say which rows are held out; give one of them");
   if (const auto share = arguments.real("holdout"); share && !(*share > 0.0 && *share < 1.0))
@@ -200,7 +209,8 @@ int run_sweep(const Arguments& arguments) {
   job.folder = models_folder(arguments);
   load(arguments, job);
   const SweepResult result = run_observed(arguments, job);
-  warn_of_edge(result, asked, job.warnings);
+  warn_of_end(result, job.warnings);
+  warn_of_edge(result, job.warnings);
   if (arguments.has("json")) {
     print(dump(to_json(job, result)));
   } else if (const SweepPoint* best = best_of(result)) {
@@ -218,7 +228,7 @@ int run_sweep(const Arguments& arguments) {
   if (held_signal() != 0) return 128 + held_signal();
   const bool all = std::all_of(result.points.begin(), result.points.end(),
                                [](const SweepPoint& point) { return point.status == Status::converged; });
-  return all && result.points.size() == asked ? 0 : 5;
+  return all && result.not_tried.empty() ? 0 : 5;
 }
 
 }  // namespace topwolf::cli

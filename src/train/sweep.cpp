@@ -64,6 +64,8 @@ class Sweep {
       if (result_.points.back().status == Status::interrupted) break;
       if (result_.points.back().status == Status::time_limit) break;
     }
+    const auto left = grid_.begin() + static_cast<std::ptrdiff_t>(result_.points.size());
+    result_.not_tried.assign(left, grid_.end());
     result_.seconds = clock.seconds();
     return std::move(result_);
   }
