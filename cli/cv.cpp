@@ -1,5 +1,6 @@
 // topwolf cv: a grid of losses and values of C, judged on held-out folds; the best is trained on all rows.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "commands.hpp"
@@ -53,17 +54,22 @@ void load(const Arguments& arguments, Job& job) {
   job.load_seconds = clock.seconds();
 }
 
+// The first signal ends the search, and then the fit to all rows is let be; one that comes in that fit ends it.
 CvResult run_observed(const Arguments& arguments, Job& job) {
   StatusLine status(arguments.has("quiet"));
   std::int64_t told = 0;
+  bool stopped = false;
   hold_signals();
   CvResult result = cross_validate(job.data, job.options, [&](const CvProgress& progress) {
     const bool tenth = progress.finished * 10 / progress.total > told;
     if (tenth) told = progress.finished * 10 / progress.total;
     std::string text =
         fmt::format("{} of {} fits, {}", progress.finished, progress.total, describe_seconds(progress.seconds));
-    if (progress.seconds_left) text += fmt::format(", about {} left", describe_seconds(*progress.seconds_left));
+    if (progress.seconds_left) text += fmt::format(", about {} left", describe_roughly(*progress.seconds_left));
+    if (progress.refitting) text += ", training on all rows";
     status.show(text, progress.seconds, tenth);
+    if (stopped) return true;
+    stopped = held_signal() != 0 && !progress.refitting;
     return held_signal() == 0;
   });
   status.clear();
@@ -74,17 +80,24 @@ std::string shown(double error, Metric metric) {
   return metric == Metric::cost ? fmt::format("{:.5g}", error) : fmt::format("{:.2f} %", 100.0 * error);
 }
 
+std::string line_of(const CvPoint& point, Metric metric) {
+  double seconds = 0.0, gap = 0.0;
+  for (const double one : point.seconds) seconds += one;
+  for (const double one : point.relative_gaps) gap = std::max(gap, std::isnan(one) ? 0.0 : one);
+  const auto known = [](bool is, std::string text) { return is ? text : std::string("-"); };
+  return fmt::format("{:<28} {:>10.6g} {:>10} {:>10} {:>9} {:>8.2f}", topwolf::to_string(point.loss), point.C,
+                     known(point.tried > 0, shown(point.mean, metric)),
+                     known(point.tried > 1, shown(point.standard_error, metric)),
+                     known(point.tried > 0, fmt::format("{:.1e}", gap)), seconds);
+}
+
 std::string table(const CvResult& result, Metric metric) {
   std::string text = fmt::format("{:<28} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "loss", "C", topwolf::to_string(metric),
                                  "std error", "gap", "seconds");
   for (std::size_t p = 0; p < result.points.size(); ++p) {
-    const CvPoint& point = result.points[p];
-    double seconds = 0.0;
-    for (const double one : point.seconds) seconds += one;
-    text += fmt::format("{:<28} {:>10.6g} {:>10} {:>10} {:>9.1e} {:>8.2f}{}\n", topwolf::to_string(point.loss), point.C,
-                        shown(point.mean, metric), shown(point.standard_error, metric),
-                        *std::max_element(point.relative_gaps.begin(), point.relative_gaps.end()), seconds,
-                        p == result.chosen ? "  chosen" : (p == result.best ? "  best" : ""));
+    text += line_of(result.points[p], metric);
+    for (const std::string& remark : remarks_on(result, p)) text += "  " + remark;
+    text += "\n";
   }
   return text;
 }
@@ -103,6 +116,17 @@ std::string to_text(const CvResult& result, const std::string& path, Metric metr
   return text;
 }
 
+// How a search ended that did not try everything.
+std::string ending(const CvResult& result, const Job& job) {
+  const bool resumable = !job.options.train.checkpoints.path.empty() || !job.options.train.checkpoints.resume.empty();
+  const char* cause = result.ended == Status::time_limit ? "the time limit" : "a signal";
+  const std::string rest = resumable ? "; --resume goes on" : "";
+  if (result.fits == 0)
+    return fmt::format("{} ended the search before a fit was finished: there is no model{}", cause, rest);
+  return fmt::format("{} ended the search after {} of {} fits; {}{}", cause, result.fits,
+                     result.points.size() * job.options.folds.size(), choice_sentence(result), rest);
+}
+
 Json to_json(const Job& job, const CvResult& result, const std::string& path, const std::string& rule) {
   Json document;
   add_data(document, job.data);
@@ -111,6 +135,8 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
   document["rule"] = rule;
   document["load_seconds"] = job.load_seconds;
   document["seconds"] = result.seconds;
+  document["complete"] = result.complete;
+  document["fits"] = result.fits;
   document["ended"] = result.ended ? Json(topwolf::to_string(*result.ended)) : Json(nullptr);
   document["points"] = Json::array();
   for (const CvPoint& point : result.points) {
@@ -119,11 +145,13 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
                                   {"mean", point.mean},
                                   {"standard_error", point.standard_error},
                                   {"errors", point.errors},
+                                  {"folds_tried", point.tried},
+                                  {"dropped", point.dropped},
                                   {"relative_gaps", point.relative_gaps},
                                   {"iterations", point.iterations},
                                   {"seconds", point.seconds}});
   }
-  if (!result.points.empty()) {
+  if (result.fits > 0) {
     document["best"] = result.best;
     document["chosen"] = result.chosen;
     document["at_edge"] = result.at_edge;
@@ -173,6 +201,7 @@ int run_cv(const Arguments& arguments) {
   if (result.at_edge)
     job.warnings.add(
         fmt::format("the best C, {:g}, is an end of the range; try values beyond it", result.points[result.best].C));
+  if (!result.complete && result.fits > 0) job.warnings.add(ending(result, job));
   if (result.refitted && !path.empty()) {
     Model& model = result.refitted->model;
     model.command = arguments.command_line();
@@ -182,13 +211,12 @@ int run_cv(const Arguments& arguments) {
   const std::string written = result.refitted ? path : "";
   if (arguments.has("json")) {
     print(dump(to_json(job, result, written, rule)));
-  } else if (!result.points.empty()) {
+  } else if (result.fits > 0) {
     print(to_text(result, written, job.options.metric));
   } else {
-    print(fmt::format("ended after {} without a choice{}\n", describe_seconds(result.seconds),
-                      job.options.train.checkpoints.path.empty() ? "" : "; --resume goes on"));
+    print(ending(result, job) + "\n");
   }
-  if (arguments.has("report") && !result.points.empty()) {
+  if (arguments.has("report") && result.fits > 0) {
     const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed,
                                    fmt::format("{} folds", job.options.folds.size()), job.warnings.sentences()};
     write_text(arguments.text("report"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/names.hpp"
 #include "report/page.hpp"
@@ -113,31 +114,65 @@ std::string cv_plots(const CvResult& result, const std::string& metric) {
     Plot::Points points;
     std::vector<double> reach;
     for (; from < result.points.size() && to_string(result.points[from].loss) == loss; ++from) {
+      if (result.points[from].tried < 2) continue;
       points.emplace_back(result.points[from].C, unit * result.points[from].mean);
       reach.push_back(unit * result.points[from].standard_error);
     }
-    errors.add_bars(loss, points, reach);
+    if (!points.empty()) errors.add_bars(loss, points, reach);
   }
   return "<h2>Picture</h2>\n<div class=\"row\">\n" + errors.svg() +
          "</div>\n<p class=\"note\">Bars reach one standard error up and down.</p>\n";
+}
+
+std::string largest_gap(const CvPoint& point) {
+  double largest = 0.0;
+  for (const double gap : point.relative_gaps) largest = std::max(largest, std::isnan(gap) ? 0.0 : gap);
+  return point.tried == 0 ? "-" : fmt::format("{:.1e}", largest);
 }
 
 std::string cv_table(const CvResult& result, const std::string& metric) {
   std::string out =
       "<h2>Points</h2>\n<table>\n<tr><th>loss</th><th class=\"n\">C</th><th class=\"n\">mean</th>"
       "<th class=\"n\">standard error</th><th class=\"n\">largest relative gap</th><th></th></tr>\n";
-  const auto shown = [&](double error) { return metric == "cost" ? fmt::format("{:.5g}", error) : percent(error); };
+  const auto shown = [&](double error) {
+    if (std::isnan(error)) return std::string("-");
+    return metric == "cost" ? fmt::format("{:.5g}", error) : percent(error);
+  };
   for (std::size_t p = 0; p < result.points.size(); ++p) {
     const CvPoint& point = result.points[p];
     out += fmt::format("<tr><td>{}</td>", escape_markup(to_string(point.loss))) + cell(fmt::format("{:g}", point.C)) +
-           cell(shown(point.mean)) + cell(shown(point.standard_error)) +
-           cell(fmt::format("{:.1e}", *std::max_element(point.relative_gaps.begin(), point.relative_gaps.end())));
-    out += fmt::format("<td>{}</td></tr>\n", p == result.chosen ? "chosen" : (p == result.best ? "best" : ""));
+           cell(shown(point.mean)) + cell(shown(point.standard_error)) + cell(largest_gap(point));
+    out += fmt::format("<td>{}</td></tr>\n", fmt::join(remarks_on(result, p), ", "));
   }
   return out + "</table>\n";
 }
 
 }  // namespace
+
+std::vector<std::string> remarks_on(const CvResult& result, std::size_t point) {
+  const CvPoint& at = result.points[point];
+  std::vector<std::string> remarks;
+  if (result.fits > 0 && point == result.chosen) {
+    remarks.emplace_back("chosen");
+  } else if (result.fits > 0 && point == result.best) {
+    remarks.emplace_back("best");
+  }
+  if (at.tried == 0) {
+    remarks.emplace_back(at.dropped ? "dropped" : "not tried");
+  } else if (at.tried < at.errors.size()) {
+    remarks.push_back(fmt::format("{}{} of {} folds", at.dropped ? "dropped after " : "", at.tried, at.errors.size()));
+  }
+  return remarks;
+}
+
+std::string choice_sentence(const CvResult& result) {
+  const std::size_t folds = result.points.front().errors.size(), most = result.points[result.best].tried;
+  const auto rivals = std::count_if(result.points.begin(), result.points.end(),
+                                    [&](const CvPoint& point) { return point.tried == most; });
+  return fmt::format("points that were tried on {} folds, and so could be chosen: {} of {}",
+                     most == folds ? fmt::format("all {}", folds) : fmt::format("{} of {}", most, folds), rivals,
+                     result.points.size());
+}
 
 std::string sweep_report(const SelectionContext& context, const SweepResult& result, const std::string& loss,
                          const std::string& data_hash) {
@@ -153,6 +188,7 @@ std::string sweep_report(const SelectionContext& context, const SweepResult& res
   Json figures = run_figures(context, data_hash, result.seconds);
   figures["loss"] = loss;
   figures["places"] = result.places;
+  figures["not_tried"] = result.not_tried;
   for (const SweepPoint& point : result.points) {
     figures["points"].push_back({{"C", point.C},
                                  {"primal", point.certificate.primal},
@@ -183,8 +219,10 @@ std::string cv_report(const SelectionContext& context, const CvResult& result, c
                                  {"mean", point.mean},
                                  {"standard_error", point.standard_error},
                                  {"errors", point.errors},
+                                 {"dropped", point.dropped},
                                  {"relative_gaps", point.relative_gaps}});
   }
+  figures["complete"] = result.complete;
   figures["best"] = result.best;
   figures["chosen"] = result.chosen;
   return page("topwolf cross-validation", body, figures);

@@ -17,6 +17,12 @@ struct SelectionContext {
   std::vector<std::string> warnings{};  // sentences
 };
 
+// What the tables say about a point: "chosen", or "best"; "dropped after 2 of 5 folds", "2 of 5 folds", "not tried".
+std::vector<std::string> remarks_on(const CvResult& result, std::size_t point);
+
+// From how many points the choice was made, where not everything was tried.
+std::string choice_sentence(const CvResult& result);
+
 std::string sweep_report(const SelectionContext& context, const SweepResult& result, const std::string& loss,
                          const std::string& data_hash);
 

@@ -1,6 +1,7 @@
 """sweep and cv: tables, models, choices, and what they refuse."""
 
 import json
+import signal
 import subprocess
 
 import numpy as np
@@ -57,10 +58,12 @@ def test_cv_chooses_refits_and_remembers_the_search(topwolf, data):
     means = [point["mean"] for point in found["points"]]
     assert found["best"] == found["chosen"] == int(np.argmin(means))
     for point in found["points"]:
-        assert len(point["errors"]) == 3
-        assert point["mean"] == pytest.approx(np.mean(point["errors"]))
-        assert point["standard_error"] == pytest.approx(np.std(point["errors"], ddof=1) / np.sqrt(3))
-        assert max(point["relative_gaps"]) <= 1e-3
+        errors = [error for error in point["errors"] if error is not None]
+        assert len(point["errors"]) == 3 and len(errors) == point["folds_tried"]
+        assert point["mean"] == pytest.approx(np.mean(errors))
+        if len(errors) > 1:
+            assert point["standard_error"] == pytest.approx(np.std(errors, ddof=1) / np.sqrt(len(errors)))
+        assert max(gap for gap in point["relative_gaps"] if gap is not None) <= 1e-3
     chosen = found["points"][found["chosen"]]
     assert found["C"] == chosen["C"]
     model = topwolf.json("inspect", "m.topwolf")
@@ -142,12 +145,96 @@ def test_a_folder_of_models_must_not_be_a_file(topwolf, data):
     assert (topwolf.folder / "models").read_text() == "mine"
 
 
-def test_the_time_limit_is_the_whole_jobs(topwolf, data):
-    swept = topwolf.json("sweep", data, "--tolerance", "1e-15", "--precision", "float64", "--time-limit", "0.05", code=5)
-    assert len(swept["points"]) < 9
-    found = topwolf.json("cv", data, "m.topwolf", "--tolerance", "1e-15", "--precision", "float64", "--time-limit", "0.05", code=5)
-    assert found["ended"] == "time_limit" and found["points"] == []
-    assert not (topwolf.folder / "m.topwolf").exists()
+# ---- jobs that do not come to their end
+
+# The first C is found in one step, the second in no time that a test has.
+ENDLESS = ("-c", "1e-6,1e6", "--solver", "lsfw", "--tolerance", "1e-9", "--max-iterations", "1000000000")
+
+
+def test_a_sweep_that_is_ended_keeps_its_points_and_names_the_others(topwolf, data):
+    limit = ("-c", "1e-6,1e6,1e7,1e8", *ENDLESS[2:], "--time-limit", "1", "--report", "s.html", "--quiet")
+    swept = topwolf.json("sweep", data, "models", *limit, code=5)
+    assert [(point["C"], point["status"]) for point in swept["points"]] == [(1e-6, "converged"), (1e6, "time_limit")]
+    assert swept["not_tried"] == [1e7, 1e8]
+    assert sorted(path.name for path in (topwolf.folder / "models").iterdir()) == ["C_1e+06.topwolf", "C_1e-06.topwolf"]
+    assert "the time limit ended the sweep at C = 1e+06" in swept["warnings"][0] and "1e+07, 1e+08" in swept["warnings"][0]
+    assert "not tried: C = 1e+07, 1e+08" in (topwolf.folder / "s.html").read_text()
+
+
+def finished_part(found):
+    """What a search must have kept that went through the first of its two C."""
+    assert found["fits"] == 3 and not found["complete"] and not found["at_edge"]
+    first, second = found["points"]
+    assert None not in first["errors"] and first["folds_tried"] == 3 and first["mean"] == pytest.approx(np.mean(first["errors"]))
+    assert second["errors"] == [None] * 3 and second["mean"] is None and second["folds_tried"] == 0 and not second["dropped"]
+    assert found["C"] == 1e-6 and found["status"] == "converged"
+    assert "ended the search after 3 of 6 fits" in found["warnings"][0]
+    return found
+
+
+def test_a_search_that_runs_out_of_time_ends_with_the_best_so_far(topwolf, data):
+    limit = ("--folds", "3", "--time-limit", "2", "--report", "c.html", "--quiet")
+    found = finished_part(topwolf.json("cv", data, "m.topwolf", *ENDLESS, *limit, code=5))
+    assert found["ended"] == "time_limit" and found["seconds"] < 60
+    model = topwolf.json("inspect", "m.topwolf")
+    assert model["search"]["complete"] is False and model["search"]["points"][1]["errors"] == [None] * 3
+    alone = topwolf.json("train", data, "alone.topwolf", "-c", "1e-6", *ENDLESS[2:])
+    assert (model["primal"], model["dual"]) == (alone["primal"], alone["dual"])
+    page = (topwolf.folder / "c.html").read_text()
+    assert "not tried" in page and "ended the search after 3 of 6 fits" in page
+    table = topwolf("cv", data, "m.topwolf", *ENDLESS, *limit, code=5).stdout.splitlines()
+    assert table[1].endswith("chosen") and table[2].endswith("not tried")
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_search_with_the_best_so_far(topwolf, data, number, code):
+    process = topwolf.start("cv", data, "m.topwolf", *ENDLESS, "--folds", "3", "--json")
+    while "3 of 7 fits" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert finished_part(json.loads(out))["ended"] == "interrupted"
+    assert topwolf.json("inspect", "m.topwolf")["search"]["chosen"] == 0
+
+
+def test_without_a_finished_fit_there_is_no_model(topwolf, data):
+    never = ("-c", "1e6", *ENDLESS[2:], "--time-limit", "0.3", "--quiet")
+    done = topwolf("cv", data, "m.topwolf", *never, "--report", "c.html", code=5)
+    assert done.stdout == "the time limit ended the search before a fit was finished: there is no model\n"
+    found = topwolf.json("cv", data, "m.topwolf", *never, code=5)
+    assert found["fits"] == 0 and found["model"] is None and "chosen" not in found
+    assert not (topwolf.folder / "m.topwolf").exists() and not (topwolf.folder / "c.html").exists()
+
+
+def test_a_search_that_ran_out_of_time_goes_on_from_its_checkpoint(topwolf, data):
+    job = ("cv", data, "m.topwolf", "-c", "1e-6,1e6", "--solver", "lsfw", "--tolerance", "1e-9", "--folds", "3", "--quiet")
+    found = topwolf.json(*job, "--max-iterations", "1000000000", "--time-limit", "1", "--checkpoint", "job.ckpt", code=5)
+    assert "--resume goes on" in finished_part(found)["warnings"][0]
+    process = topwolf.start(*job, "--max-iterations", "10", "--resume", "job.ckpt", "--json")
+    again = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode in (0, 5)  # by which C wins
+    assert again["complete"] and again["points"][0]["errors"] == found["points"][0]["errors"]
+    assert None not in again["points"][1]["errors"]
+
+
+def test_points_that_cannot_win_are_dropped_and_the_choice_stays(topwolf):
+    X, y = support.blobs(n=150, d=15, m=5, seed=1, spread=1.5)
+    support.write_libsvm(topwolf.folder / "wide.svm", X, y)
+    job = ("cv", "wide.svm", "-c", "1e-4:1e3:8", "--quiet")
+    found = topwolf.json(*job)
+    dropped = [point for point in found["points"] if point["dropped"]]
+    assert dropped and found["complete"] and found["fits"] == sum(point["folds_tried"] for point in found["points"]) < 40
+    best = found["points"][found["best"]]
+    for point in dropped:
+        tried = [error for error in point["errors"] if error is not None]
+        assert len(tried) == point["folds_tried"] < 5 and sum(tried) > 5 * best["mean"]
+    lines = topwolf(*job).stdout.splitlines()
+    assert sum("dropped after" in line for line in lines) == len(dropped)
+    whole = topwolf.json(*job, "--choose", "one-se")
+    assert whole["fits"] == 40 and whole["best"] == found["best"]
+    for point, same in zip(found["points"], whole["points"]):
+        assert all(a is None or a == b for a, b in zip(point["errors"], same["errors"]))
 
 
 # ---- checkpoints
