@@ -259,16 +259,22 @@ nb::object by_point(const CvResult& result, std::vector<T> CvPoint::*field) {
   return to_array(std::move(values), {points, folds});
 }
 
-// The search runs in threads of its own, while this one, which Python tells about signals, looks after it.
-CvResult search(const Dataset& data, const CvOptions& options, const nb::object& narrator, nb::object& error) {
-  std::atomic<bool> stop{false};
+// The search runs in threads of its own, while this one, which Python tells about signals, looks after it. The first
+// Ctrl-C ends the search, which leaves its best point to be fitted to all rows, or that fit; a second one, or any other
+// error, ends all.
+CvResult search(const Dataset& data, const CvOptions& options, const nb::object& narrator, nb::object& error,
+                bool& given_up) {
+  std::atomic<bool> stop{false}, abandoned{false};
+  bool search_ended = false;
   std::mutex guard;
   CvProgress latest;
   auto job = std::async(std::launch::async, [&] {
     return cross_validate(data, options, [&](const CvProgress& progress) {
       const std::lock_guard lock(guard);
       latest = progress;
-      return !stop;
+      if (abandoned) return false;
+      search_ended |= stop && !progress.refitting;
+      return progress.refitting ? search_ended || !stop : !stop;
     });
   });
   std::int64_t told = 0;
@@ -286,10 +292,13 @@ CvResult search(const Dataset& data, const CvOptions& options, const nb::object&
         narrator(seen.finished, seen.total, seen.seconds, seen.seconds_left);
       }
     } catch (nb::python_error& thrown) {
+      const bool first = !stop && thrown.matches(PyExc_KeyboardInterrupt);
       error = taken(thrown);
       stop = true;
+      if (!first) abandoned = true;
     }
   }
+  given_up = abandoned;
   return job.get();
 }
 
@@ -311,14 +320,18 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
   }
   const Dataset data = dataset_from(features, y, m, weights, options);
   nb::object error = nb::none();
+  bool given_up = false;
   CvResult result;
   {
     const nb::gil_scoped_release release;
-    result = search(data, asked, narrator, error);
+    result = search(data, asked, narrator, error, given_up);
   }
   nb::dict out;
   out["error"] = error;
-  out["ended"] = result.ended.has_value();
+  out["given_up"] = given_up || result.fits == 0;
+  out["ended"] = result.ended ? nb::object(nb::str(name_of(*result.ended).data())) : nb::none();
+  out["complete"] = result.complete;
+  out["fits"] = result.fits;
   out["errors"] = by_point(result, &CvPoint::errors);
   out["relative_gaps"] = by_point(result, &CvPoint::relative_gaps);
   out["iterations"] = by_point(result, &CvPoint::iterations);

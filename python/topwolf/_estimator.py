@@ -429,7 +429,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
             for values, error in zip(errors.values(), _core.top_k_errors(model, features, y, ks, self._threads())):
                 values.append(error)
 
-    def _warn_unless_converged(self):
+    def _warn_unless_converged(self, stacklevel=4):
         remedies = {
             "iteration_limit": f"max_iter={self.max_iter} passes were made. Increase max_iter",
             "time_limit": f"time_limit={self.time_limit} s passed. Increase time_limit",
@@ -441,7 +441,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
                 f"Fitting ended at a relative gap of {self.relative_gap_:.2g}, above tol={self.tol:g}: "
                 f"{remedies[self.status_]}, scale the rows of X to unit length, or raise tol.",
                 ConvergenceWarning,
-                stacklevel=4,  # past fit and its decorator
+                stacklevel=stacklevel,  # past fit and its decorator
             )
 
 

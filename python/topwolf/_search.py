@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numbers
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -24,11 +26,23 @@ from ._weights import BARE_MODEL, antisymmetric
 _METRICS = ("top1", "top3", "top5", "top10", "cost")
 
 
+def _mean_of(values, made):
+    """Of each row, over the folds that had a fit; NaN where none had."""
+    sums = np.where(made, values, 0.0).sum(axis=1)
+    return np.divide(sums, made.sum(axis=1), out=np.full(len(values), np.nan), where=made.any(axis=1))
+
+
 class TopwolfClassifierCV(TopwolfClassifier):
     """:class:`TopwolfClassifier` with C chosen by cross-validation.
 
-    Every fold goes through the values of C from the smallest, each fit starting from the one before it; the folds run
-    side by side and share the rows, and the Gram matrix where there is one. Every fit is certified to `tol`.
+    All folds of the smallest C come first, then those of the next, each fit starting from the one before it in its
+    fold; fits run side by side and share the rows, and the Gram matrix where there is one. Every fit is certified to
+    `tol`. A C whose errors on some folds already add up to more than those of another on all folds is not tried on the
+    rest, unless a larger C starts from there; the choice is the same.
+
+    When `time_limit` or Ctrl-C ends the search, the best C so far is fitted to all rows, with a
+    :class:`~sklearn.exceptions.ConvergenceWarning`: the limit keeps time for that, and a second Ctrl-C abandons it with
+    KeyboardInterrupt. Before a fit is finished there is nothing to choose: TimeoutError, or KeyboardInterrupt.
 
     Parameters
     ----------
@@ -45,22 +59,27 @@ class TopwolfClassifierCV(TopwolfClassifier):
         Fit to all rows with the best C. Without it there is nothing to predict with.
     loss, k, rho, cost_matrix, class_features, smoothing, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
 class_weight, n_jobs, random_state, verbose
-        As for :class:`TopwolfClassifier`; `time_limit` is the whole search's.
+        As for :class:`TopwolfClassifier`; `time_limit` is for the search and the fit to all rows together.
 
     Attributes
     ----------
     C_ : float
-        The best C; of equals the smallest.
+        The best C of those that were tried on all folds; of equals the smallest. Where none was, of those that were
+        tried on the most.
     Cs_ : ndarray of shape (n_cs,)
         The values of C, ascending.
     scores_ : ndarray of shape (n_cs, n_splits)
-        The score of every C on every fold.
+        The score of every C on every fold; NaN where it was not tried.
     best_score_ : float
         The mean score of the best C.
     cv_results_ : dict of ndarrays
         As GridSearchCV's: "param_C", "mean_test_score", "std_test_score", "rank_test_score", "split<i>_test_score",
-        "mean_fit_time"; besides, "relative_gap" (n_cs, n_splits) and "n_iter" (n_cs, n_splits).
-    coef_, intercept_, classes_, n_iter_, k_, primal_, dual_, dual_gap_, relative_gap_, status_, n_features_in_
+        "mean_fit_time"; besides, "relative_gap" (n_cs, n_splits) and "n_iter" (n_cs, n_splits). Means are over the
+        folds that were tried, and ranks those of the values of C that could be chosen; the others come after them.
+    status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}
+        "time_limit" or "interrupted" where the search was ended before everything was tried; otherwise of the fit to
+        all rows.
+    coef_, intercept_, classes_, n_iter_, k_, primal_, dual_, dual_gap_, relative_gap_, n_features_in_
         Of the fit to all rows, as for :class:`TopwolfClassifier`.
 
     Examples
@@ -161,19 +180,42 @@ class_weight, n_jobs, random_state, verbose
         result = _core.cross_validate(
             features, y, len(self.classes_), options, weights, grid, folds, metric, judge, self.refit, self._narrator()
         )
-        if result["error"] is not None:
+        if result["error"] is not None and result["given_up"]:
             raise result["error"]
-        if result["errors"].size == 0:
-            raise TimeoutError(f"time_limit={self.time_limit} s passed before every C was tried on every fold.")
+        if result["fits"] == 0:
+            raise TimeoutError(f"time_limit={self.time_limit} s passed before a fit was finished: there is nothing to choose from.")
         self._take_scores(result, grid, negative=judge is not None or metric == "cost")
-        if not self.refit:
-            return self
-        options["C"] = self.C_
-        self._take_result(result["refitted"], features, X.dtype, y, options, weights)
+        if self.refit:
+            self._take_refit(result, features, X.dtype, y, {**options, "C": self.C_}, weights)
+        if not result["complete"]:
+            self.status_ = result["ended"]
+        self._warn_of_search(result)
+        if result["error"] is not None and result["ended"] is None:
+            raise result["error"]  # Ctrl-C when there was nothing left to be ended
+        return self
+
+    def _take_refit(self, result, features, dtype, y, options, weights):
+        self._take_result(result["refitted"], features, dtype, y, options, weights)
         self.evals_result_ = {}
         self._dual = None
-        self._warn_unless_converged()
-        return self
+
+    def _warn_of_search(self, result):
+        if result["complete"] and result["ended"] != "interrupted":
+            if self.refit:
+                self._warn_unless_converged(stacklevel=5)
+            return
+        cause = "Ctrl-C" if result["ended"] == "interrupted" else f"time_limit={self.time_limit} s"
+        if result["complete"]:
+            sentence = f"{cause} ended the fit to all rows at a relative gap of {self.relative_gap_:.2g}, above tol={self.tol:g}."
+        else:
+            tried = (self.cv_results_["n_iter"] > 0).sum(axis=1)  # on how many folds
+            sentence = (
+                f"{cause} ended the search after {result['fits']} of {self.scores_.size} fits. C_={self.C_:g} is the best of those "
+                f"that were tried on {tried.max()} of {self.scores_.shape[1]} folds, {(tried == tried.max()).sum()} of {len(tried)}."
+            )
+            if self.refit and self.relative_gap_ > self.tol:
+                sentence += f" The fit to all rows ended at a relative gap of {self.relative_gap_:.2g}, above tol={self.tol:g}."
+        warnings.warn(sentence, ConvergenceWarning, stacklevel=4)  # past fit and its decorator
 
     def _grid(self):
         if isinstance(self.Cs, numbers.Integral):
@@ -220,15 +262,18 @@ class_weight, n_jobs, random_state, verbose
     def _take_scores(self, result, grid, negative):
         self.Cs_ = grid
         self.scores_ = -result["errors"] if negative else 1.0 - result["errors"]
-        mean = np.round(self.scores_.mean(axis=1), 12)  # equal scores may add up to different numbers
+        made = result["iterations"] > 0
+        tried = made.sum(axis=1)
+        mean = np.round(_mean_of(self.scores_, made), 12)  # equal scores may add up to different numbers
         best = int(result["best"])
+        ranked = np.where((tried == tried.max()) & ~np.isnan(mean), mean, -np.inf)
         self.C_, self.best_score_, self.best_index_ = float(grid[best]), float(mean[best]), best
         self.cv_results_ = {
             "param_C": grid,
             "mean_test_score": mean,
-            "std_test_score": self.scores_.std(axis=1),
-            "rank_test_score": 1 + (mean[None, :] > mean[:, None]).sum(axis=1).astype(np.int32),
-            "mean_fit_time": result["seconds"].mean(axis=1),
+            "std_test_score": np.sqrt(_mean_of((self.scores_ - _mean_of(self.scores_, made)[:, None]) ** 2, made)),
+            "rank_test_score": 1 + (ranked[None, :] > ranked[:, None]).sum(axis=1).astype(np.int32),
+            "mean_fit_time": _mean_of(result["seconds"], made),
             "relative_gap": result["relative_gaps"],
             "n_iter": result["iterations"],
             **{f"split{f}_test_score": scores for f, scores in enumerate(self.scores_.T)},

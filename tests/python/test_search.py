@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
 import topwolf
@@ -32,17 +32,19 @@ def test_finds_what_grid_search_finds(data, options, convert):
     X, y = convert(data[0]), data[1]
     grid = GridSearchCV(TopwolfClassifier(**options, **PRECISE), {"C": GRID}, cv=4).fit(X, y)
     search = TopwolfClassifierCV(GRID, cv=4, **options, **PRECISE).fit(X, y)
+    made = ~np.isnan(search.scores_)
     for f in range(4):
-        np.testing.assert_allclose(search.scores_[:, f], grid.cv_results_[f"split{f}_test_score"], atol=1e-12)
+        np.testing.assert_allclose(search.scores_[made[:, f], f], grid.cv_results_[f"split{f}_test_score"][made[:, f]], atol=1e-12)
         np.testing.assert_allclose(search.cv_results_[f"split{f}_test_score"], search.scores_[:, f])
     means = np.round(grid.cv_results_["mean_test_score"], 12)
     assert search.C_ == GRID[np.argmax(means)]
     assert search.best_score_ == pytest.approx(grid.best_score_)
-    np.testing.assert_array_equal(search.cv_results_["rank_test_score"], 1 + (means[None, :] > means[:, None]).sum(axis=1))
-    np.testing.assert_allclose(search.cv_results_["std_test_score"], grid.cv_results_["std_test_score"])
+    whole = made.all(axis=1)
+    np.testing.assert_array_equal(search.cv_results_["rank_test_score"][whole], 1 + (means[None, whole] > means[whole, None]).sum(axis=1))
+    np.testing.assert_allclose(search.cv_results_["std_test_score"][whole], grid.cv_results_["std_test_score"][whole])
     alone = TopwolfClassifier(C=search.C_, **options, **PRECISE).fit(X, y)
     np.testing.assert_array_equal(search.coef_, alone.coef_)
-    assert (search.cv_results_["relative_gap"] <= 1e-7).all()
+    assert (search.cv_results_["relative_gap"][made] <= 1e-7).all()
     assert search.status_ == "converged"
 
 
@@ -125,25 +127,118 @@ def test_a_judge_that_fails_is_heard(data):
         TopwolfClassifierCV([1.0], cv=3, scoring=scorer).fit(*data)
 
 
-def test_a_time_limit_that_is_too_short(data):
-    with pytest.raises(TimeoutError):
-        TopwolfClassifierCV(9, tol=1e-14, max_iter=10**8, time_limit=0.01).fit(*data)
+# ---- Searches that do not come to their end
+
+# The first C is found in one step, the second in no time that a test has.
+ENDLESS = {"Cs": [1e-12, 1e6], "cv": 3, "solver": "lsfw", "tol": 1e-9, "max_iter": 10**9}
 
 
-def test_ctrl_c(data):
+@pytest.fixture
+def ctrl_c():
+    """Presses it, as a callable; pytest's own handler is put aside."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    yield lambda: os.kill(os.getpid(), signal.SIGINT)
+    signal.signal(signal.SIGINT, previous)
+
+
+def calls_when_finished(search, fits, call):
+    search._narrator = lambda: lambda finished, *rest: call() if finished >= fits else None
+    return search
+
+
+def check_finished_part(search, X, y):
+    assert search.scores_.shape == (2, 3)
+    assert not np.isnan(search.scores_[0]).any() and np.isnan(search.scores_[1]).all()
+    assert search.C_ == 1e-12 and search.best_score_ == pytest.approx(search.scores_[0].mean())
+    assert np.isnan(search.cv_results_["mean_test_score"][1])
+    np.testing.assert_array_equal(search.cv_results_["rank_test_score"], [1, 2])
+    alone = TopwolfClassifier(C=1e-12, solver="lsfw", tol=1e-9).fit(X, y)
+    np.testing.assert_array_equal(search.coef_, alone.coef_)
+    assert search.relative_gap_ <= 1e-9
+
+
+def test_a_time_limit_keeps_what_was_finished(data):
+    with pytest.warns(ConvergenceWarning, match="time_limit=2 s ended the search after 3 of 6 fits"):
+        search = TopwolfClassifierCV(**ENDLESS, time_limit=2).fit(*data)
+    check_finished_part(search, *data)
+    assert search.status_ == "time_limit"
+
+
+def test_a_time_limit_that_is_too_short(data):
+    with pytest.raises(TimeoutError, match="before a fit was finished"):
+        TopwolfClassifierCV(**{**ENDLESS, "Cs": [1e6]}, time_limit=0.2).fit(*data)
+
+
+def test_ctrl_c_keeps_what_was_finished(data, ctrl_c):
+    search = calls_when_finished(TopwolfClassifierCV(**ENDLESS), 3, ctrl_c)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C ended the search after 3 of 6 fits"):
+        search.fit(*data)
+    check_finished_part(search, *data)
+    assert search.status_ == "interrupted"
+
+
+def test_ctrl_c_before_a_fit_is_finished(data, ctrl_c):
+    timer = threading.Timer(0.3, ctrl_c)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        TopwolfClassifierCV(**{**ENDLESS, "Cs": [1e6]}).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Folds of a few rows that are fitted at once, and all rows, which are not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 30)), np.arange(4000) % 5
+    folds = [(np.arange(f, f + 10), np.arange(100, 200)) for f in (0, 20, 40)]
+    return X, y, folds
+
+
+def test_ctrl_c_ends_the_last_fit_too(hard, ctrl_c):
+    X, y, folds = hard
+    search = calls_when_finished(TopwolfClassifierCV([1e4], cv=folds, tol=1e-10, max_iter=10**8), 3, ctrl_c)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C ended the fit to all rows"):
+        search.fit(X, y)
+    assert search.status_ == "interrupted" and not np.isnan(search.scores_).any()
+    assert search.predict(X[:3]).shape == (3,)
+
+
+def test_a_second_ctrl_c_abandons(hard, ctrl_c):
+    X, y, folds = hard
+
+    def twice():
+        timer = threading.Timer(1.0, ctrl_c)
         timer.start()
-        start = time.perf_counter()
-        with pytest.raises(KeyboardInterrupt):
-            TopwolfClassifierCV(9, tol=1e-15, max_iter=10**8).fit(*data)
-        assert time.perf_counter() - start < 60
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, previous)
+        ctrl_c()
+
+    search = calls_when_finished(TopwolfClassifierCV([1e4, 1e5, 1e6, 1e7], cv=folds, tol=1e-10, max_iter=10**8, n_jobs=1), 1, twice)
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert time.perf_counter() - start < 60
+    assert not hasattr(search, "coef_")
+
+
+def test_an_error_of_another_kind_ends_everything(data):
+    def fail():
+        raise RuntimeError("no more paper")
+
+    with pytest.raises(RuntimeError, match="no more paper"):
+        calls_when_finished(TopwolfClassifierCV(**ENDLESS), 1, fail).fit(*data)
+
+
+def test_values_that_cannot_win_are_dropped():
+    X, y = make_classification(200, 30, n_informative=6, n_classes=4, class_sep=1.5, random_state=1)
+    grid = np.logspace(-4, 3, 8)
+    search = TopwolfClassifierCV(grid, cv=5).fit(X, y)
+    whole = TopwolfClassifierCV(grid, cv=5, scoring=lambda clf, X, y: clf.score(X, y)).fit(X, y)
+    dropped = np.isnan(search.scores_)
+    assert dropped.any() and not np.isnan(whole.scores_).any()
+    assert search.C_ == whole.C_ and search.status_ == "converged"
+    np.testing.assert_allclose(search.scores_[~dropped], whole.scores_[~dropped])
+    assert (search.cv_results_["rank_test_score"][dropped.any(axis=1)] > 1).all()
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
 
 
 def test_verbose_counts_the_fits(data, capsys):
     TopwolfClassifierCV(np.logspace(-2, 3, 12), cv=5, verbose=1, tol=1e-6, max_iter=100000).fit(*data)
-    assert "of 61 fits" in capsys.readouterr().out
+    assert " fits, " in capsys.readouterr().out
