@@ -58,7 +58,6 @@ void load(const Arguments& arguments, Job& job) {
 CvResult run_observed(const Arguments& arguments, Job& job) {
   StatusLine status(arguments.has("quiet"));
   std::int64_t told = 0;
-  bool stopped = false;
   hold_signals();
   CvResult result = cross_validate(job.data, job.options, [&](const CvProgress& progress) {
     const bool tenth = progress.finished * 10 / progress.total > told;
@@ -68,9 +67,7 @@ CvResult run_observed(const Arguments& arguments, Job& job) {
     if (progress.seconds_left) text += fmt::format(", about {} left", describe_roughly(*progress.seconds_left));
     if (progress.refitting) text += ", training on all rows";
     status.show(text, progress.seconds, tenth);
-    if (stopped) return true;
-    stopped = held_signal() != 0 && !progress.refitting;
-    return held_signal() == 0;
+    return held_signal() == 0 || progress.ended == Status::interrupted;
   });
   status.clear();
   return result;

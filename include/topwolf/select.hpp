@@ -114,6 +114,7 @@ struct CvProgress {
   double seconds = 0.0;
   std::optional<double> seconds_left;  // as far as the fits so far tell; none before they tell anything
   bool refitting = false;              // the folds are done with
+  std::optional<Status> ended;         // why the search was ended, where it was, while the best is fitted to all rows
 };
 
 // All folds of the smallest C come first, then those of the next, each fit starting from the one before it in its fold.

@@ -265,16 +265,13 @@ nb::object by_point(const CvResult& result, std::vector<T> CvPoint::*field) {
 CvResult search(const Dataset& data, const CvOptions& options, const nb::object& narrator, nb::object& error,
                 bool& given_up) {
   std::atomic<bool> stop{false}, abandoned{false};
-  bool search_ended = false;
   std::mutex guard;
   CvProgress latest;
   auto job = std::async(std::launch::async, [&] {
     return cross_validate(data, options, [&](const CvProgress& progress) {
       const std::lock_guard lock(guard);
       latest = progress;
-      if (abandoned) return false;
-      search_ended |= stop && !progress.refitting;
-      return progress.refitting ? search_ended || !stop : !stop;
+      return !abandoned && (!stop || progress.ended == Status::interrupted);
     });
   });
   std::int64_t told = 0;

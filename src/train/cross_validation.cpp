@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -110,7 +111,8 @@ class CrossValidation {
     const std::size_t point = table_.point_of(place);
     const Fold& fold = options_.folds[table_.fold_of(place)];
     Chain& chain = chains_[table_.chain_of(place)];
-    const TrainOptions options = options_at(point);
+    TrainOptions options = options_at(point);
+    options.should_stop = [this] { return stop_ || late() || asked_to_stop(); };
     const int threads = std::max(1, threads_ / workers_);
     const auto trainer = rows_.with_weights(weights_of(rows_.data(), fold), threads);
     FitHooks hooks;
@@ -132,7 +134,7 @@ class CrossValidation {
     const std::lock_guard lock(guard_);
     chain.running = false;
     if (ended && needed(place)) {
-      end(fit.run.status);
+      end(late() ? Status::time_limit : fit.run.status);
     } else if (!ended) {
       chain.state = std::move(after);
       chain.begun = false;
@@ -159,6 +161,7 @@ class CrossValidation {
     needed_ = needed_fits(table_, !options_.judge && !options_.one_standard_error);
     expected_ = expected_seconds(table_, grid_);
     refit_s_ = 0.0;
+    if (limit_) deadline_ = *limit_;
     const bool any = std::any_of(table_.iterations.begin(), table_.iterations.end(),
                                  [](std::int64_t iterations) { return iterations > 0; });
     if (!options_.refit || !any) return;
@@ -166,6 +169,7 @@ class CrossValidation {
     for (const Fold& fold : options_.folds) training += static_cast<double>(fold.training.size());
     const double rows = static_cast<double>(rows_.data().X.rows()) * static_cast<double>(table_.folds);
     refit_s_ = refit_seconds(table_, choose(table_, options_.one_standard_error).chosen, rows / training);
+    if (limit_) deadline_ = *limit_ - std::min(refit_s_, 0.5 * *options_.train.time_limit_s);
   }
 
   // ---- Who looks on
@@ -175,14 +179,14 @@ class CrossValidation {
     stop_ = true;
   }
 
+  bool late() const { return clock_.seconds() >= deadline_; }
+  bool asked_to_stop() const { return options_.train.should_stop && options_.train.should_stop(); }
+
   // A fit that others have made needless in the meantime ends too.
   bool observe(std::size_t place) {
     if (stop_) return false;
     const std::lock_guard lock(guard_);
-    if (limit_) {
-      const double room = std::min(refit_s_, 0.5 * *options_.train.time_limit_s);
-      if (clock_.seconds() >= *limit_ - room) end(Status::time_limit);
-    }
+    if (late()) end(Status::time_limit);
     if (observer_ && !observer_(progress())) end(Status::interrupted);
     return !stop_ && needed(place);
   }
@@ -243,6 +247,8 @@ class CrossValidation {
     options.keep_dual = options_.train.keep_dual;
     CvProgress progress = this->progress();
     progress.refitting = true;
+    progress.ended = out.ended;
+    if (out.ended == Status::interrupted) options.should_stop = nullptr;  // that was for the search
     progress.seconds_left.reset();
     FitHooks hooks;
     hooks.observer = [&](const Progress& pass) {
@@ -308,8 +314,9 @@ class CrossValidation {
   SearchTable table_;
   Chains chains_;
   std::vector<std::size_t> needed_;
-  std::optional<std::vector<double>> expected_;  // seconds of a fit of each point
-  double refit_s_ = 0.0;                         // of what would be chosen now
+  std::optional<std::vector<double>> expected_;                            // seconds of a fit of each point
+  double refit_s_ = 0.0;                                                   // of what would be chosen now
+  std::atomic<double> deadline_{std::numeric_limits<double>::infinity()};  // of the search, on the clock
   std::atomic<bool> stop_{false};
   std::optional<Status> ended_;  // why it stops
   std::exception_ptr error_;
