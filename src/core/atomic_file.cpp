@@ -2,13 +2,13 @@
 #include "core/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "core/fail.hpp"
@@ -23,16 +23,6 @@ constexpr std::size_t buffer_size = std::size_t{1} << 16;
   fail(ErrorKind::io, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
-std::string resolve_links(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
-  return resolved ? resolved.get() : path;
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
-}
-
 // An open descriptor by name: it may lead to a regular file, which is the caller's to keep, not ours to replace.
 bool names_descriptor(const std::string& path) {
   return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
@@ -40,28 +30,46 @@ bool names_descriptor(const std::string& path) {
 
 }  // namespace
 
+std::string resolve_links(const std::string& path) {
+  std::string at = path;
+  for (int links = 0; links < 40; ++links) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t size = ::readlink(at.c_str(), target.data(), target.size());
+    if (size < 0) return at;
+    const std::string to(target.data(), static_cast<std::size_t>(size));
+    at = to.starts_with('/') ? to : folder_of(at) + to;
+  }
+  return path;  // a circle: opening it says so
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
+bool is_read_only(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  const bool forbidden = ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0;
+  return forbidden || (::geteuid() == 0 && S_ISREG(status.st_mode) && (status.st_mode & S_IWUSR) == 0);
+}
+
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resolve_links(path_)) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (!exists && (errno != ENOENT || path_.empty())) fail_writing(path_);
   if (names_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (descriptor_ < 0) fail_writing(path_);
-    return;
+  } else {
+    descriptor_ = temporary_.make(folder_of(target_));
   }
-  // O_EXCL settles races; a name is taken only by another writer or by one that was killed.
-  for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    temporary_ = fmt::format("{}.topwolf-{}-{}.tmp", folder_of(target_), ::getpid(), attempt);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) fail_writing(path_);
-  }
+  if (descriptor_ < 0) fail_writing(path_);
   // A replaced file keeps its permissions; where the file system has none there is nothing to keep.
-  if (exists) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
+  if (exists && temporary_.exists()) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(const void* bytes, std::size_t count) {
@@ -90,17 +98,14 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
-  if (temporary_.empty()) return close_file();
-  if (::fsync(descriptor_) != 0) fail_writing(path_);
-  close_file();
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_writing(path_);
-  temporary_.clear();
-  sync_folder();
-}
-
-void AtomicFile::close_file() {
-  // Closed even when close() fails, so never closed again.
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail_writing(path_);
+  const bool whole = temporary_.exists();
+  if (whole) {
+    // Renamed while it is open, because that holds its lock.
+    if (::fsync(descriptor_) != 0 || !temporary_.rename_to(target_)) fail_writing(path_);
+  }
+  // Closed even when close() fails, so never closed again; and what was synced cannot fail any more.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && !whole) fail_writing(path_);
+  if (whole) sync_folder();
 }
 
 void AtomicFile::sync_folder() const {

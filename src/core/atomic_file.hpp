@@ -1,13 +1,26 @@
 // A file that appears whole or not at all: written to a temporary file beside its target, synced, renamed over it by
-// commit(). Without commit() the target keeps what it held. What is not a regular file (a pipe, /dev/stdout, /dev/null)
-// is written to directly. Every failure is Error{io} naming the path.
+// commit(). Without commit() the target keeps what it held. A symbolic link stays and what it leads to is replaced, or
+// made. What is not a regular file (a pipe, /dev/stdout, /dev/null) is written to directly. Every failure is Error{io}
+// naming the path.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "core/temporary.hpp"
+
 namespace topwolf {
+
+// Where symbolic links lead, whether there is something or not.
+std::string resolve_links(const std::string& path);
+
+// Up to its last slash; "./" where it has none.
+std::string folder_of(const std::string& path);
+
+// Whether a file is there and its permissions forbid to write to it; root, whom nothing forbids, is asked to respect
+// that its owner may not.
+bool is_read_only(const std::string& path);
 
 class AtomicFile {
  public:
@@ -19,17 +32,17 @@ class AtomicFile {
   // Buffered: small pieces are welcome.
   void write(const void* bytes, std::size_t count);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  // What was written so far can be read at the other end, where there is one: a pipe, a terminal.
+  void flush();
   void commit();
 
  private:
   void write_through(const char* bytes, std::size_t count);
-  void flush();
-  void close_file();
   void sync_folder() const;
 
-  std::string path_;       // as given, for messages
-  std::string target_;     // path_ with symbolic links resolved
-  std::string temporary_;  // empty: nothing to remove
+  std::string path_;    // as given, for messages
+  std::string target_;  // path_ with symbolic links resolved
+  Temporary temporary_;
   std::string buffer_;
   int descriptor_ = -1;
 };

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 
 #include "unit/core/temp_folder.hpp"
@@ -65,10 +66,40 @@ TEST(AtomicFile, keeps_the_old_content_when_the_process_is_killed_while_writing)
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(read_text(folder.file("a")), "old");
 
-  AtomicFile file(folder.file("a"));
+  EXPECT_EQ(folder.file_count(), 2);
+
+  AtomicFile file(folder.file("another"));
+  EXPECT_EQ(folder.file_count(), 2) << "the next one to write there removes what the dead one left";
   file.write("new");
   file.commit();
-  EXPECT_EQ(read_text(folder.file("a")), "new");
+  EXPECT_EQ(read_text(folder.file("another")), "new");
+  EXPECT_EQ(folder.file_count(), 2);
+}
+
+TEST(AtomicFile, leaves_what_another_machine_may_be_writing_for_a_day) {
+  const TempFolder folder;
+  const std::string theirs = folder.file(".topwolf-00c0ffee-1-0.tmp");
+  write_text(theirs, "half");
+  AtomicFile(folder.file("a")).commit();
+  EXPECT_TRUE(std::filesystem::exists(theirs));
+  using Clock = std::filesystem::file_time_type::clock;
+  std::filesystem::last_write_time(theirs, Clock::now() - std::chrono::hours(25));
+  AtomicFile(folder.file("a")).commit();
+  EXPECT_FALSE(std::filesystem::exists(theirs));
+}
+
+TEST(AtomicFile, is_removed_by_name_where_a_signal_ends_the_process) {
+  const TempFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile first(folder.file("a")), second(folder.file("b"));
+    first.write(std::string(100000, 'x'));
+    remove_temporaries();
+    ::_exit(folder.file_count() == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(AtomicFile, lets_two_writers_of_one_file_not_disturb_each_other) {
@@ -97,6 +128,21 @@ TEST(AtomicFile, keeps_permissions_and_symbolic_links) {
   struct stat status {};
   ASSERT_EQ(::stat(folder.file("a").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777u, 0640u);
+}
+
+TEST(AtomicFile, makes_what_a_dangling_link_leads_to) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("there"));
+  std::filesystem::create_symlink("there/a", folder.file("second"));
+  std::filesystem::create_symlink(folder.file("second"), folder.file("first"));
+  AtomicFile file(folder.file("first"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("first")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("second")));
+  EXPECT_EQ(read_text(folder.file("there/a")), "new");
+  std::filesystem::create_symlink("circle", folder.file("circle"));
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { AtomicFile circle(folder.file("circle")); }), HasSubstr("Too many levels"));
 }
 
 TEST(AtomicFile, takes_a_name_as_long_as_the_file_system_does) {

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "core/escape.hpp"
 #include "core/hash.hpp"
 #include "core/names.hpp"
 #include "core/read_file.hpp"
@@ -67,6 +68,14 @@ TEST(ReadFile, names_what_cannot_be_read_and_why) {
   const std::string path = folder.file("missing");
   EXPECT_EQ(error_of(ErrorKind::io, [&] { read_file(path); }), path + ": cannot be read: No such file or directory");
   EXPECT_THAT(error_of(ErrorKind::io, [&] { read_file(folder.file("")); }), HasSubstr("Is a directory"));
+}
+
+TEST(Escape, shows_what_would_act_on_a_terminal_or_break_a_line) {
+  EXPECT_EQ(escape_controls("a\tb\nc\rd\x1b[0m\x7f"), "a\\tb\\nc\\rd\\u001b[0m\\u007f");
+  EXPECT_EQ(escape_controls(std::string_view("\0", 1)), "\\u0000");
+  EXPECT_EQ(escape_controls("\u0085\u009b\u2028\u2029"), "\\u0085\\u009b\\u2028\\u2029");
+  EXPECT_EQ(escape_controls("\u00e9\u4e2d\u2027 \\ \xc2"), "\u00e9\u4e2d\u2027 \\ \xc2");
+  EXPECT_EQ(escape_field("a\\nb\n"), "a\\\\nb\\n");
 }
 
 TEST(StrictJson, reads_what_is_json) {
