@@ -47,7 +47,7 @@ void convert_data(const Arguments& arguments, const std::string& from, const std
   LoadOptions options = load_options(arguments, from);
   options.labels_optional = true;
   const std::string labels = arguments.text("output-labels");
-  if (!labels.empty()) check_output(labels, {from, options.labels_path});
+  if (!labels.empty()) check_output(arguments, labels, {from, options.labels_path});
   const RawDataset raw = load_raw(options);
   check_size(arguments, raw, to);
   if (to.ends_with(".npy") && labels.empty() && !raw.spelling.empty())
@@ -60,7 +60,7 @@ void convert_data(const Arguments& arguments, const std::string& from, const std
 int run_convert(const Arguments& arguments) {
   const std::string& from = arguments.required_positional(0);
   const std::string& to = arguments.required_positional(1);
-  check_output(to, {from, arguments.text("labels")});
+  check_output(arguments, to, {from, arguments.text("labels")});
   if (is_model_file(from)) {
     convert_model(arguments, from, to);
   } else {

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
+#include "core/escape.hpp"
 #include "core/fail.hpp"
 #include "problem_options.hpp"
 #include "report/selection_report.hpp"
@@ -58,6 +59,10 @@ void load(const Arguments& arguments, Job& job) {
 CvResult run_observed(const Arguments& arguments, Job& job) {
   StatusLine status(arguments.has("quiet"));
   std::int64_t told = 0;
+  job.options.train.warn = [&](const std::string& sentence) {
+    status.clear();
+    job.warnings.add(sentence);
+  };
   hold_signals();
   CvResult result = cross_validate(job.data, job.options, [&](const CvProgress& progress) {
     const bool tenth = progress.finished * 10 / progress.total > told;
@@ -109,7 +114,7 @@ std::string to_text(const CvResult& result, const std::string& path, Metric metr
     text += fmt::format("trained on all rows, {}: {}\n", status_sentence(model.status, model.iterations),
                         certificate_sentence(model.certificate));
   }
-  if (!path.empty()) text += fmt::format("model written to {}\n", path);
+  if (!path.empty()) text += fmt::format("model written to {}\n", escape_controls(path));
   return text;
 }
 

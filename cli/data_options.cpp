@@ -1,12 +1,14 @@
 // Reads nothing itself: the library loads, this file decides with which options.
 #include "data_options.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
+#include "core/atomic_file.hpp"
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "data/byte_source.hpp"
@@ -87,7 +89,7 @@ bool is_model_file(const std::string& path) {
   return container || begin == std::string_view("solver_type").substr(0, 9);
 }
 
-void check_output(const std::string& path, const std::vector<std::string>& inputs) {
+void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs) {
   namespace fs = std::filesystem;
   std::error_code error;
   for (const auto& input : inputs)
@@ -96,9 +98,13 @@ void check_output(const std::string& path, const std::vector<std::string>& input
   if (fs::is_directory(path, error)) fail(ErrorKind::io, "{}: cannot be written: it is a folder", path);
   // A regular file is replaced, for which its folder counts; a device or a pipe is written to.
   const bool replaced = !fs::exists(path, error) || fs::is_regular_file(path, error);
-  const fs::path place = replaced ? fs::weakly_canonical(fs::absolute(path), error).parent_path() : fs::path(path);
-  if (access(place.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
-    fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place.string(), std::strerror(errno));
+  const std::string target = resolve_links(path);
+  std::string place = replaced ? folder_of(target) : path;
+  if (place.size() > 1 && place.ends_with('/')) place.pop_back();
+  if (faccessat(AT_FDCWD, place.c_str(), replaced ? W_OK | X_OK : W_OK, AT_EACCESS) != 0)
+    fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place, std::strerror(errno));
+  if (replaced && is_read_only(target) && !arguments.has("force"))
+    fail(ErrorKind::io, "{}: cannot be written: it is read-only; --force replaces it", path);
 }
 
 void check_disk(const std::string& path, std::int64_t bytes) {

@@ -36,8 +36,9 @@ void apply_weights(const Arguments& arguments, Dataset& data);
 // Whether the file is a model (.topwolf or LIBLINEAR's), by its first bytes.
 bool is_model_file(const std::string& path);
 
-// Error{io} unless a file can be written there; Error{option} if it is one of the files being read.
-void check_output(const std::string& path, const std::vector<std::string>& inputs);
+// Error{io} unless a file can be written there, which for one that is read-only takes --force; Error{option} if it is
+// one of the files being read.
+void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs);
 
 // Error{io} unless the disk has room for a file of so many bytes there. What is no regular file has no disk.
 void check_disk(const std::string& path, std::int64_t bytes);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "core/escape.hpp"
 #include "data_options.hpp"
 #include "demo_data.hpp"
 #include "problem_options.hpp"
@@ -46,7 +47,7 @@ std::string errors_row(std::string_view name, const Model& model, const Dataset&
 
 int run_demo(const Arguments& arguments) {
   const std::string path = arguments.has("output") ? arguments.text("output") : "demo.topwolf";
-  check_output(path, {});
+  check_output(arguments, path, {});
   const std::uint64_t seed = seed_of(arguments);
   const DemoData data = generate_demo_data(seed);
   print(
@@ -62,7 +63,7 @@ int run_demo(const Arguments& arguments) {
   print(errors_row("max-hinge", max_hinge, data.test, threads));
   print(errors_row("usunier, k = 20", usunier, data.test, threads));
   save_model(usunier, path);
-  print(fmt::format("\nusunier's model written to {}; now on your own data:\n", path));
+  print(fmt::format("\nusunier's model written to {}; now on your own data:\n", escape_controls(path)));
   print("  topwolf train --loss usunier:20 YOUR_TRAINING_DATA my.topwolf\n");
   print("  topwolf evaluate YOUR_TEST_DATA my.topwolf\n");
   if (held_signal() != 0) return 128 + held_signal();

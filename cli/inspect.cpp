@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "commands.hpp"
+#include "core/escape.hpp"
 #include "core/names.hpp"
 #include "data_options.hpp"
 #include "summary.hpp"
@@ -68,7 +69,7 @@ Json describe_data(const RawDataset& raw) {
 
 // Lists are cut after a few entries; their whole content is in the JSON.
 std::string to_text(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return escape_field(value.get<std::string>());
   if (!value.is_array()) return value.is_null() ? "-" : value.dump();
   constexpr std::size_t shown = 8;
   std::string text;

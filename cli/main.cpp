@@ -1,12 +1,15 @@
 // The program: finds the command, runs it, and turns what went wrong into one sentence and an exit code.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <new>
 
 #include "commands.hpp"
 #include "core/fail.hpp"
+#include "core/temporary.hpp"
 #include "core/threads.hpp"
 #include "documents.hpp"
 #include "signals.hpp"
@@ -106,9 +109,9 @@ int run(const std::vector<std::string>& words) {
        near.empty() ? "" : fmt::format(" (did you mean {}?)", near), join_choices(names));
 }
 
-int guarded(const std::vector<std::string>& words) {
+int explained(int argc, char** argv) {
   try {
-    const int code = run(words);
+    const int code = run(std::vector<std::string>(argv + 1, argv + argc));
     finish_output();
     if (threads_refused()) Warnings().add("the system refused to start more threads; fewer than asked for have worked");
     return code;
@@ -119,12 +122,40 @@ int guarded(const std::vector<std::string>& words) {
     print_error(error.what());
     return exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    print_error("there is not enough memory; fewer rows, or --precision float32, need less");
-    return exit_code(ErrorKind::memory);
+    throw;
   } catch (const std::exception& error) {
     print_error(fmt::format("a defect of topwolf, please report it: {}", error.what()));
     return exit_code(ErrorKind::internal);
   }
+}
+
+// Explaining takes memory too; this does not.
+int without_memory() {
+  narrate("topwolf: there is not enough memory; fewer rows, or --precision float32, need less\n");
+  return exit_code(ErrorKind::memory);
+}
+
+int guarded(int argc, char** argv) {
+  try {
+    return explained(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return without_memory();
+  }
+}
+
+// What is thrown where nothing may be: destructors of the JSON library ask for memory.
+[[noreturn]] void end_without_catch() {
+  remove_temporaries();
+  int code = exit_code(ErrorKind::internal);
+  try {
+    if (const auto error = std::current_exception()) std::rethrow_exception(error);
+    narrate("topwolf: a defect of topwolf, please report it: it was ended from inside\n");
+  } catch (const std::bad_alloc&) {
+    code = without_memory();
+  } catch (...) {
+    narrate("topwolf: a defect of topwolf, please report it: an error was thrown where none may be\n");
+  }
+  _exit(code);
 }
 
 }  // namespace
@@ -138,6 +169,7 @@ extern "C" int openblas_num_threads_env() {
 }
 
 int main(int argc, char** argv) {
+  std::set_terminate(topwolf::cli::end_without_catch);
   topwolf::cli::install_signal_handlers();
-  return topwolf::cli::guarded(std::vector<std::string>(argv + 1, argv + argc));
+  return topwolf::cli::guarded(argc, argv);
 }

@@ -47,7 +47,7 @@ constexpr std::array command_rows{
     CommandRow{
         Command::predict, "predict", "DATA MODEL", "Print the best classes of every row.",
         "One line a row: the labels of the K best classes, best first, separated by tabs; ties go to the lower "
-        "class. Rows need no label; where they have one, the top-k errors, and the mean cost where there are costs, "
+        "class. Control characters and backslashes in labels are escaped as in JSON. Rows need no label; where they have one, the top-k errors, and the mean cost where there are costs, "
         "are printed on standard error. The features are prepared as the model says.",
         "topwolf predict -k 5 --scores test.svm model.topwolf"},
     CommandRow{Command::evaluate, "evaluate", "DATA MODEL", "Measure the top-1, top-3, top-5 and top-10 errors.",
@@ -204,7 +204,8 @@ constexpr std::array option_rows{
     OptionRow{"dual", 0, "FILE", "", "", "Output", train,
               "Write the dual, with which 'topwolf verify' checks the model."},
     OptionRow{"dual", 0, "FILE", "", "", "Certificate", verify, "The dual that 'topwolf train --dual' wrote; needed."},
-    OptionRow{"trace", 0, "FILE", "", "", "Output", train, "Write one JSON line an iteration."},
+    OptionRow{"trace", 0, "FILE", "", "", "Output", train,
+              "Write one JSON line an iteration. The file appears at the end; a pipe gets every line at once."},
     OptionRow{"report", 0, "FILE", "", "", "Output", sweep | cv,
               "Write a page (HTML) with the errors against C, the certificates and the choice."},
     OptionRow{"report", 0, "FILE", "", "", "Output", train,
@@ -217,6 +218,8 @@ constexpr std::array option_rows{
               "No progress on standard error; warnings are still shown."},
     OptionRow{"quiet", 'q', "", "", "", "Output", predict,
               "Do not print the top-k errors and the mean cost of rows that have labels."},
+    OptionRow{"force", 0, "", "", "", "Output", training | predict | convert | demo,
+              "Replace files that are read-only; without it they are refused."},
     OptionRow{"help", 'h', "", "", "", "Output", reading | demo, "Print this help."},
 };
 
@@ -228,7 +231,8 @@ constexpr std::array exit_rows{
     ExitRow{4, "something cannot be read or written"},
     ExitRow{5, "stopped before the tolerance was reached; what was asked for is written"},
     ExitRow{6, "out of memory"},
-    ExitRow{130, "ended by SIGINT; training writes the best model so far"},
+    ExitRow{129, "ended by SIGHUP, unless it was ignored at the start; training writes the best model so far"},
+    ExitRow{130, "ended by SIGINT; training writes the best model so far, unless a second signal comes"},
     ExitRow{141, "the reader of standard output went away"},
     ExitRow{143, "ended by SIGTERM; training writes the best model so far"},
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "core/escape.hpp"
 #include "core/fail.hpp"
 #include "data_options.hpp"
 #include "report/assessment.hpp"
@@ -20,8 +21,10 @@ namespace {
 std::string to_lines(const TopK& best, const ClassList& classes, bool with_scores) {
   std::string text;
   const auto k = static_cast<std::size_t>(best.k);
+  std::vector<std::string> names;
+  for (const std::string& name : classes.names) names.push_back(escape_field(name));
   for (std::size_t i = 0; i < best.classes.size(); ++i) {
-    text += classes.names[static_cast<std::size_t>(best.classes[i])];
+    text += names[static_cast<std::size_t>(best.classes[i])];
     if (with_scores) fmt::format_to(std::back_inserter(text), "\t{:.9g}", best.scores[i]);
     text += (i + 1) % k == 0 ? '\n' : '\t';
   }
@@ -52,8 +55,9 @@ int run_predict(const Arguments& arguments) {
   const std::string output = arguments.text("output");
   const std::int64_t k = arguments.integer("k", 1, std::numeric_limits<std::int64_t>::max()).value_or(1);
   if (!output.empty())
-    check_output(output, {path, arguments.required_positional(1), arguments.text("labels"), arguments.text("margins"),
-                          arguments.text("class-features")});
+    check_output(arguments, output,
+                 {path, arguments.required_positional(1), arguments.text("labels"), arguments.text("margins"),
+                  arguments.text("class-features")});
   check_structure(arguments);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
   if (k > model.m())

@@ -1,10 +1,12 @@
-// SIGINT and SIGTERM: outside training they end the program at once; in training the first one asks for an orderly end
-// with the best model so far, and a second one ends the program at once.
+// SIGINT, SIGTERM and SIGHUP: outside training they end the program at once; in training the first one asks for an
+// orderly end with the best model so far, and a second one ends the program at once. No unfinished file stays. SIGHUP
+// is ignored where it was at the start, as nohup has it.
 #pragma once
 
 namespace topwolf::cli {
 
-// Also makes writing to a closed pipe an error of the write instead of a signal.
+// Also makes writing to a closed pipe, or beyond the size that files may have, an error of the write instead of a
+// signal.
 void install_signal_handlers();
 
 // From here on the first signal waits to be noticed.

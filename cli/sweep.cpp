@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "data/subset.hpp"
+#include "data_options.hpp"
 #include "held_out.hpp"
 #include "problem_options.hpp"
 #include "report/assessment.hpp"
@@ -90,6 +91,10 @@ struct Job {
   Warnings warnings;
 };
 
+std::string model_path(const Job& job, double C) {
+  return (std::filesystem::path(job.folder) / model_name(C, job.options.C)).string();
+}
+
 void load(const Arguments& arguments, Job& job) {
   Stopwatch clock;
   job.data = load_training(arguments);
@@ -132,12 +137,16 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
       Model model = result.model;
       model.command = arguments.command_line();
       model.label_column = arguments.text("label-column");
-      save_model(model, (std::filesystem::path(job.folder) / model_name(point.C, job.options.C)).string());
+      save_model(model, model_path(job, point.C));
     }
     if (json) return;
     if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
     print(line_of(point));
     finish_output();
+  };
+  job.options.train.warn = [&](const std::string& sentence) {
+    status.clear();
+    job.warnings.add(sentence);
   };
   hold_signals();
   SweepResult result = sweep(job.data, job.options, observer);
@@ -207,6 +216,8 @@ int run_sweep(const Arguments& arguments) {
   check_inputs(arguments);
   check_outputs(arguments, {});
   job.folder = models_folder(arguments);
+  for (const double C : job.options.C)
+    if (!job.folder.empty()) check_output(arguments, model_path(job, C), {});
   load(arguments, job);
   const SweepResult result = run_observed(arguments, job);
   warn_of_end(result, job.warnings);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/atomic_file.hpp"
+#include "core/escape.hpp"
 #include "core/fail.hpp"
 
 namespace topwolf::cli {
@@ -45,19 +46,21 @@ void write_text(const std::string& path, std::string_view text) {
   file.commit();
 }
 
-// Narration that nobody listens to is no error, hence fputs.
+// Narration that nobody listens to is no error, and it takes no memory.
 void narrate(std::string_view text) {
-  std::fputs(std::string(text).c_str(), stderr);
+  [[maybe_unused]] const std::size_t heard = std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void print_error(std::string_view sentence) {
   const bool colour = has_colour(stderr);
-  narrate(fmt::format("{}topwolf:{} {}\n", colour ? "\x1b[31m" : "", colour ? "\x1b[0m" : "", sentence));
+  narrate(
+      fmt::format("{}topwolf:{} {}\n", colour ? "\x1b[31m" : "", colour ? "\x1b[0m" : "", escape_controls(sentence)));
 }
 
 void Warnings::add(const std::string& sentence) {
   const bool colour = has_colour(stderr);
-  narrate(fmt::format("topwolf: {}warning:{} {}\n", colour ? "\x1b[33m" : "", colour ? "\x1b[0m" : "", sentence));
+  narrate(fmt::format("topwolf: {}warning:{} {}\n", colour ? "\x1b[33m" : "", colour ? "\x1b[0m" : "",
+                      escape_controls(sentence)));
   sentences_.push_back(sentence);
 }
 

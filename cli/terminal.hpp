@@ -24,7 +24,7 @@ void write_text(const std::string& path, std::string_view text);
 // Narration, on standard error.
 void narrate(std::string_view text);
 
-// "topwolf: sentence" on standard error.
+// "topwolf: sentence" on standard error, whatever characters it quotes.
 void print_error(std::string_view sentence);
 
 // Warnings go to standard error at once and are kept for --json.

@@ -8,7 +8,7 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
-#include "core/threads.hpp"
+#include "core/escape.hpp"
 #include "held_out.hpp"
 #include "model/dual_file.hpp"
 #include "problem_options.hpp"
@@ -58,6 +58,10 @@ void train_observed(const Arguments& arguments, const Dataset& data, Run& run, s
   if (const auto warning = conditioning_warning(data, run.options); !warning.empty()) run.warnings.add(warning);
   ProgressTable table(stderr, progress_style());
   const bool quiet = arguments.has("quiet");
+  run.options.warn = [&](const std::string& sentence) {
+    table.finish();
+    run.warnings.add(sentence);
+  };
   hold_signals();
   const bool reported = arguments.has("report"), looked_at = run.held_out && (trace || !quiet);
   run.result = train(data, run.options, [&](const Progress& progress) {
@@ -109,7 +113,7 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["choice"] = run.result.choice;
   document["row_visits"] = run.result.row_visits;
   document["bias"] = model.bias;
-  document["threads"] = resolve_threads(run.options.threads);
+  document["threads"] = run.result.threads;
   document["seed"] = run.options.seed;
   if (run.held_out_errors) {
     document["held_out"]["n"] = run.held_out->X().rows();
@@ -140,7 +144,7 @@ std::string to_text(const Run& run, const Dataset& data, const std::string& path
                           100.0 * run.held_out_errors->errors[a]);
     text += "\n";
   }
-  if (!path.empty()) text += fmt::format("model written to {}\n", path);
+  if (!path.empty()) text += fmt::format("model written to {}\n", escape_controls(path));
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/atomic_file.hpp"
 #include "core/fail.hpp"
 #include "core/names.hpp"
 #include "data_options.hpp"
@@ -19,7 +20,8 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 bool same_file(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
-  return !a.empty() && !b.empty() && fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
+  const auto place = [](const std::string& path) { return fs::weakly_canonical(fs::absolute(resolve_links(path))); };
+  return !a.empty() && !b.empty() && place(a) == place(b);
 }
 
 }  // namespace
@@ -100,7 +102,7 @@ void check_outputs(const Arguments& arguments, const std::vector<std::string>& o
   // A job goes on writing to the checkpoint that it came from.
   outputs.push_back(arguments.text(arguments.has("checkpoint") ? "checkpoint" : "resume"));
   for (std::size_t a = 0; a < outputs.size(); ++a) {
-    if (!outputs[a].empty()) check_output(outputs[a], inputs);
+    if (!outputs[a].empty()) check_output(arguments, outputs[a], inputs);
     for (std::size_t b = 0; b < a; ++b) {
       if (same_file(outputs[a], outputs[b]))
         fail(ErrorKind::option, "{} is named for two outputs; they must be different files", outputs[a]);

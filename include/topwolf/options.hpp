@@ -22,7 +22,8 @@ enum class ScoresName { automatic, weights, gram };
 std::string_view to_string(ScoresName name);  // "auto", "weights", "gram"
 
 // Long jobs: their state goes to a file from time to time, and before they end without having converged. A job that is
-// resumed ends with the same bits as one that was never stopped.
+// resumed ends with the same bits as one that was never stopped, and for that runs on as many threads as it did. One
+// that cannot be written is a warning: the job goes on, and the one before it stays.
 struct Checkpoints {
   std::string path;  // "": none, or where resuming from it goes on
   double every_s = 600.0;
@@ -47,6 +48,8 @@ struct TrainOptions {
   bool keep_dual = false;  // return the dual A as well
   SparseRows start;        // a dual to begin with (n x m), from a run on the same rows; without rows: none
   Checkpoints checkpoints;
+  // Told at once what did not go as asked but ends nothing: one sentence a call, one call at a time.
+  std::function<void(const std::string&)> warn{};
 };
 
 inline constexpr double default_tolerance = 1e-3;

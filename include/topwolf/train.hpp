@@ -17,6 +17,7 @@ struct TrainResult {
   Loss loss;    // as resolved for m classes
   double C = 0.0;
   double seconds = 0.0;  // from data ready through the final certificate
+  int threads = 1;       // that were allowed: those of the options or, resumed, of the checkpoint
   std::int64_t row_visits = 0;
   std::string choice;  // which solver and representation, and why: a sentence
   SparseRows dual;     // A (n x m), with TrainOptions::keep_dual

@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "core/atomic_file.hpp"
+#include "core/fail.hpp"
 #include "core/names.hpp"
 #include "module.hpp"
 
@@ -103,6 +105,12 @@ nb::tuple taxonomy_of(const std::string& path, const std::string& label_type, co
                         to_array(std::move(tree.cost_matrix), {names.size(), names.size()}));
 }
 
+// As open() would be refused; the files themselves are replaced, not opened.
+const std::string& writable(const std::string& path) {
+  if (is_read_only(path)) fail(ErrorKind::io, "{}: cannot be written: it is read-only", path);
+  return path;
+}
+
 }  // namespace
 
 nb::dict to_dict(Model model) {
@@ -193,10 +201,11 @@ void bind_model(nb::module_& module) {
              nb::arg("threads"), "The share of rows whose class is not among the k best, for each k.");
   module.def("load_taxonomy", &taxonomy_of, nb::arg("path"), nb::arg("label_type"), nb::arg("names"));
   module.def(
-      "save_model", [](const nb::dict& model, const std::string& path) { save_model(to_model(model), path); },
+      "save_model", [](const nb::dict& model, const std::string& path) { save_model(to_model(model), writable(path)); },
       nb::arg("model"), nb::arg("path"));
   module.def(
-      "save_liblinear", [](const nb::dict& model, const std::string& path) { save_liblinear(to_model(model), path); },
+      "save_liblinear",
+      [](const nb::dict& model, const std::string& path) { save_liblinear(to_model(model), writable(path)); },
       nb::arg("model"), nb::arg("path"));
   module.def(
       "load_model", [](const std::string& path) { return to_dict(load_model(path)); }, nb::arg("path"));

@@ -6,6 +6,7 @@
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -138,6 +139,7 @@ class Zstd {
     const std::size_t left = ZSTD_decompressStream(stream_.get(), &output, &input);
     in.remove_prefix(input.pos);
     out.added(output.pos);
+    if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_isError(left)) return Progress::corrupt;
     return left == 0 ? Progress::stream_end : Progress::running;
   }

@@ -4,9 +4,11 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <new>
 
 #include "core/fail.hpp"
 #include "data/decompress.hpp"
@@ -19,15 +21,22 @@ namespace {
 
 using std::literals::string_view_literals::operator""sv;
 
+// libzip calls some of what fails for want of memory by other names.
+void check_memory(int code) {
+  if (code == ZIP_ER_MEMORY || errno == ENOMEM) throw std::bad_alloc();
+}
+
 class Archive {
  public:
   Archive(const std::string& path, UnpackLimit max_unpacked) : path_(path), zip_(nullptr, &zip_discard) {
     int code = 0;
+    errno = 0;
     zip_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
     if (zip_) {
       most_ = most_unpacked(max_unpacked, static_cast<std::size_t>(std::filesystem::file_size(path)));
       return;
     }
+    check_memory(code);
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     // Of a directory that is not where it should be libzip says "no such file" as well.
@@ -49,15 +58,16 @@ class Archive {
     Member(const Archive& archive, const std::string& member)
         : archive_(archive),
           member_(member),
-          file_(zip_fopen(archive.zip_.get(), file_name(member).c_str(), 0), &zip_fclose) {
-      if (!file_) archive.fail_member(member, zip_strerror(archive.zip_.get()));
+          file_((errno = 0, zip_fopen(archive.zip_.get(), file_name(member).c_str(), 0)), &zip_fclose) {
+      if (!file_) archive.fail_member(member, zip_get_error(archive.zip_.get()));
       archive_.allow(claimed().size);
     }
     std::size_t read(char* to, std::size_t count) {
       std::size_t used = 0;
       while (used < count) {
+        errno = 0;
         const zip_int64_t got = zip_fread(file_.get(), to + used, count - used);
-        if (got < 0) archive_.fail_member(member_, zip_file_strerror(file_.get()));
+        if (got < 0) archive_.fail_member(member_, zip_file_get_error(file_.get()));
         if (got == 0) break;
         used += static_cast<std::size_t>(got);
         archive_.unpacked_ += static_cast<std::size_t>(got);
@@ -103,8 +113,11 @@ class Archive {
   void allow(std::size_t more) const {
     if (unpacked_ > most_ || more > most_ - unpacked_) fail_unpacked(path_, most_);
   }
-  [[noreturn]] void fail_member(const std::string& member, const char* reason) const {
-    fail(ErrorKind::data, "{}: cannot be read: {}", name_of(member), reason);
+  [[noreturn]] void fail_member(const std::string& member, zip_error_t* error) const {
+    const int code = zip_error_code_zip(error);
+    check_memory(code);
+    fail(code == ZIP_ER_READ ? ErrorKind::io : ErrorKind::data, "{}: cannot be read: {}", name_of(member),
+         zip_error_strerror(error));
   }
 
   const std::string& path_;

@@ -2,6 +2,7 @@
 
 #include <zip.h>
 
+#include <new>
 #include <vector>
 
 #include "core/atomic_file.hpp"
@@ -11,8 +12,11 @@ namespace topwolf {
 
 namespace {
 
-[[noreturn]] void fail_zip(const std::string& path, const char* reason) {
-  fail(ErrorKind::io, "{}: cannot be written: {}", path, reason);
+// In some places libzip does not say that it has no memory; nothing else fails without a word.
+[[noreturn]] void fail_zip(const std::string& path, zip_error_t* error) {
+  const int code = zip_error_code_zip(error);
+  if (code == ZIP_ER_MEMORY || code == ZIP_ER_OK) throw std::bad_alloc();
+  fail(ErrorKind::io, "{}: cannot be written: {}", path, zip_error_strerror(error));
 }
 
 }  // namespace
@@ -21,10 +25,10 @@ struct ZipWriter::Archive {
   explicit Archive(const std::string& path) : zip(nullptr, &zip_discard) {
     zip_error_init(&error);
     bytes = zip_source_buffer_create(nullptr, 0, 0, &error);
-    if (bytes == nullptr) fail_zip(path, zip_error_strerror(&error));
+    if (bytes == nullptr) fail_zip(path, &error);
     zip_source_keep(bytes);
     zip.reset(zip_open_from_source(bytes, ZIP_TRUNCATE, &error));
-    if (!zip) fail_zip(path, zip_error_strerror(&error));
+    if (!zip) fail_zip(path, &error);
   }
   ~Archive() {
     zip.reset();
@@ -58,20 +62,20 @@ void ZipWriter::add(const std::string& name, const ZipMember& member) {
   const auto entry = static_cast<zip_uint64_t>(index);
   if (index < 0 || zip_set_file_compression(zip, entry, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_mtime(zip, entry, no_date, 0) != 0) {
-    fail_zip(path_, zip_strerror(zip));
+    fail_zip(path_, zip_get_error(zip));
   }
 }
 
 void ZipWriter::commit() {
   zip_source_t* const bytes = archive_->bytes;
-  if (zip_close(archive_->zip.get()) != 0) fail_zip(path_, zip_strerror(archive_->zip.get()));
+  if (zip_close(archive_->zip.get()) != 0) fail_zip(path_, zip_get_error(archive_->zip.get()));
   static_cast<void>(archive_->zip.release());
-  if (zip_source_open(bytes) != 0) fail_zip(path_, zip_error_strerror(zip_source_error(bytes)));
+  if (zip_source_open(bytes) != 0) fail_zip(path_, zip_source_error(bytes));
   AtomicFile file(path_);
   std::vector<char> block(1 << 20);
   while (true) {
     const zip_int64_t got = zip_source_read(bytes, block.data(), block.size());
-    if (got < 0) fail_zip(path_, zip_error_strerror(zip_source_error(bytes)));
+    if (got < 0) fail_zip(path_, zip_source_error(bytes));
     if (got == 0) break;
     file.write(block.data(), static_cast<std::size_t>(got));
   }

@@ -1,8 +1,6 @@
 // The table's rows have one width, so that rewriting a line needs no terminal control but a carriage return.
 #include "report/progress.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/fail.hpp"
@@ -62,14 +60,8 @@ void ProgressTable::print_row(const Row& row, bool permanent) {
                      permanent ? "\n" : ""));
 }
 
-Trace::Trace(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
-  if (!file_) fail(ErrorKind::io, "{}: cannot be written: {}", path, std::strerror(errno));
-  // Whole lines, so that a run can be followed while it goes on.
-  std::setvbuf(file_.get(), nullptr, _IOLBF, BUFSIZ);
-}
-
 void Trace::observe(const IterationRecord& record, const HeldOutErrors& held_out) {
-  if (error_ != 0) return;
+  if (error_) return;
   nlohmann::ordered_json line = {{"iteration", record.iteration},
                                  {"seconds", record.seconds},
                                  {"primal", record.primal},
@@ -81,13 +73,17 @@ void Trace::observe(const IterationRecord& record, const HeldOutErrors& held_out
   for (std::size_t a = 0; a < held_out.ks.size(); ++a) {
     line[fmt::format("held_out_top{}_error", held_out.ks[a])] = held_out.errors[a];
   }
-  const std::string text = line.dump() + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) error_ = errno;
+  try {
+    file_.write(line.dump() + "\n");
+    file_.flush();
+  } catch (const Error& error) {
+    error_ = error;
+  }
 }
 
 void Trace::close() {
-  if (std::fclose(file_.release()) != 0 && error_ == 0) error_ = errno;
-  if (error_ != 0) fail(ErrorKind::io, "{}: the trace cannot be written: {}", path_, std::strerror(error_));
+  if (error_) throw *error_;
+  file_.commit();
 }
 
 }  // namespace topwolf

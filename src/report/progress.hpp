@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/atomic_file.hpp"
+#include "topwolf/error.hpp"
 #include "topwolf/result.hpp"
 
 namespace topwolf {
@@ -50,21 +51,19 @@ class ProgressTable {
   bool begun_ = false;
 };
 
+// As all files it appears whole, at the end, and a run that fails leaves what was there. To look on while a run goes
+// on, name a pipe: lines go there one by one.
 class Trace {
  public:
   // Throws Error{io} if the file cannot be made.
-  explicit Trace(const std::string& path);
+  explicit Trace(const std::string& path) : file_(path) {}
   void observe(const IterationRecord& record, const HeldOutErrors& held_out = {});
   // Throws Error{io} if anything could not be written, now or earlier.
   void close();
 
  private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, Closer> file_;
-  int error_ = 0;  // errno of the first write that failed; nothing is written after it
+  AtomicFile file_;
+  std::optional<Error> error_;  // of the first write that failed; nothing is written after it
 };
 
 }  // namespace topwolf

@@ -7,6 +7,7 @@
 #include "core/hash.hpp"
 #include "core/names.hpp"
 #include "core/strict_json.hpp"
+#include "core/threads.hpp"
 #include "topwolf/version.hpp"
 
 namespace topwolf {
@@ -21,6 +22,14 @@ std::string cost_hash(const std::vector<double>& cost) {
   Hasher hasher;
   hasher.add(cost.data(), cost.size() * sizeof(double));
   return hasher.hex();
+}
+
+json metadata_of(const TensorFile& file) {
+  const json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
+  if (!metadata.is_object() || metadata.value("format", json()) != format_name) {
+    fail(ErrorKind::data, "{}: is no checkpoint", file.path());
+  }
+  return metadata;
 }
 
 }  // namespace
@@ -40,20 +49,35 @@ Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptio
           {"the seed", fmt::format("{}", options.seed)}};
 }
 
-Checkpoint::Checkpoint(const Checkpoints& options, Identity identity)
-    : path_(options.path.empty() ? options.resume : options.path),
-      resume_(options.resume),
-      every_s_(options.every_s),
+TrainOptions with_threads_of_checkpoint(TrainOptions options) {
+  const std::string& path = options.checkpoints.resume;
+  if (path.empty()) return options;
+  const json threads = metadata_of(TensorFile::read(path)).value("threads", json());
+  if (!threads.is_number_unsigned() || threads < 1 || threads > 1024) {
+    fail(ErrorKind::data, "{}: is no checkpoint of this version: it does not say how many threads there were", path);
+  }
+  const int used = threads.get<int>(), asked = resolve_threads(options.threads);
+  if (used != asked && options.warn) {
+    options.warn(fmt::format(
+        "{}: the job goes on with {} {}, as it was begun, not with {}: another number could change its last bits", path,
+        used, used == 1 ? "thread" : "threads", asked));
+  }
+  options.threads = used;
+  return options;
+}
+
+Checkpoint::Checkpoint(const TrainOptions& options, Identity identity)
+    : path_(options.checkpoints.path.empty() ? options.checkpoints.resume : options.checkpoints.path),
+      resume_(options.checkpoints.resume),
+      every_s_(options.checkpoints.every_s),
+      threads_(resolve_threads(options.threads)),
+      warn_(options.warn),
       identity_(std::move(identity)) {}
 
 std::optional<State> Checkpoint::resumed() const {
   if (resume_.empty()) return std::nullopt;
   const TensorFile file = TensorFile::read(resume_);
-  const json metadata = parse_strict_json(file.metadata(), resume_, "the metadata");
-  if (!metadata.is_object() || metadata.value("format", json()) != format_name) {
-    fail(ErrorKind::data, "{}: is no checkpoint", resume_);
-  }
-  const json& theirs = metadata.value("identity", json::object());
+  const json theirs = metadata_of(file).value("identity", json::object());
   for (const auto& [name, value] : identity_) {
     const auto found = theirs.find(name);
     const std::string there = found != theirs.end() && found->is_string() ? found->get<std::string>() : "unknown";
@@ -68,7 +92,15 @@ std::optional<State> Checkpoint::resumed() const {
 void Checkpoint::write(const State& state) {
   json identity = json::object();
   for (const auto& [name, value] : identity_) identity[name] = value;
-  state.write(path_, json{{"format", format_name}, {"identity", identity}}.dump());
+  try {
+    state.write(path_, json{{"format", format_name}, {"identity", identity}, {"threads", threads_}}.dump());
+    warned_.clear();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io) throw;
+    if (warn_ && warned_ != error.what())
+      warn_(fmt::format("{}; the job goes on without this checkpoint", error.what()));
+    warned_ = error.what();
+  }
   since_ = Stopwatch();
 }
 

@@ -21,21 +21,30 @@ using Identity = std::vector<std::pair<std::string, std::string>>;
 // for no checkpoint.
 Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options);
 
+// The options as given, but with the number of threads that the checkpoint to go on from was written with: another one
+// could change the last bits. Warns where that is not the number asked for.
+TrainOptions with_threads_of_checkpoint(TrainOptions options);
+
 class Checkpoint {
  public:
-  Checkpoint(const Checkpoints& options, Identity identity);
+  // The threads of the options are those of the job.
+  Checkpoint(const TrainOptions& options, Identity identity);
 
   bool wanted() const { return !path_.empty(); }
   // To go on from; none where the job starts from the beginning.
   std::optional<State> resumed() const;
   // Whether it is time for the next one.
   bool due() const { return wanted() && since_.seconds() >= every_s_; }
+  // Where that fails the job is warned, and goes on.
   void write(const State& state);
 
  private:
   const std::string path_, resume_;
   const double every_s_;
+  const int threads_;
+  const std::function<void(const std::string&)> warn_;
   const Identity identity_;
+  std::string warned_;  // of the last one that failed, so that a full disk is mentioned once
   Stopwatch since_;
 };
 

@@ -38,7 +38,7 @@ class CrossValidation {
         rows_(data, options_at(0), workers_),
         table_(options.losses.size(), grid_.size(), options.folds.size()),
         chains_(table_.chains()),
-        checkpoint_(options.train.checkpoints, identity()) {}
+        checkpoint_(options.train, identity()) {}
 
   CvResult run() {
     restore();
@@ -330,8 +330,10 @@ class CrossValidation {
 
 }  // namespace
 
-CvResult cross_validate(const Dataset& data, const CvOptions& options,
+CvResult cross_validate(const Dataset& data, const CvOptions& asked,
                         const std::function<bool(const CvProgress&)>& observer) {
+  CvOptions options = asked;
+  options.train = with_threads_of_checkpoint(options.train);
   return CrossValidation(data, options, observer).run();
 }
 

@@ -35,7 +35,7 @@ class Sweep {
       : options_(options), observer_(observer), grid_(sorted_grid(options.C)), trainer_(data, first_options()) {}
 
   SweepResult run() {
-    Checkpoint checkpoint(options_.train.checkpoints, identity());
+    Checkpoint checkpoint(options_.train, identity());
     std::optional<State> resumed = checkpoint.resumed();
     if (resumed) restore(*resumed);
     const Stopwatch clock(result_.seconds);
@@ -150,7 +150,9 @@ class Sweep {
 
 }  // namespace
 
-SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepObserver& observer) {
+SweepResult sweep(const Dataset& data, const SweepOptions& asked, const SweepObserver& observer) {
+  SweepOptions options = asked;
+  options.train = with_threads_of_checkpoint(options.train);
   return Sweep(data, options, observer).run();
 }
 

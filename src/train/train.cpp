@@ -28,7 +28,7 @@ Identity train_identity(Trainer& trainer, const TrainOptions& options) {
 
 // A run whose state goes to a file, or comes from one. Seconds are counted on; the time limit is for this sitting.
 Fit checkpointed_fit(Trainer& trainer, TrainOptions options, const Observer& observer) {
-  Checkpoint checkpoint(options.checkpoints, train_identity(trainer, options));
+  Checkpoint checkpoint(options, train_identity(trainer, options));
   std::optional<State> resumed = checkpoint.resumed();
   double before = 0.0;
   if (resumed) (*resumed)("seconds", before);
@@ -51,8 +51,9 @@ Fit checkpointed_fit(Trainer& trainer, TrainOptions options, const Observer& obs
 
 }  // namespace
 
-TrainResult train(const Dataset& data, const TrainOptions& options, const Observer& observer) {
+TrainResult train(const Dataset& data, const TrainOptions& asked, const Observer& observer) {
   const Stopwatch clock;
+  const TrainOptions options = with_threads_of_checkpoint(asked);
   Trainer trainer(data, options);
   const bool checkpointed = !options.checkpoints.path.empty() || !options.checkpoints.resume.empty();
   Fit fit;

@@ -212,6 +212,7 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   out.loss = std::move(fit.loss);
   out.C = fit.C;
   out.seconds = fit.seconds;
+  out.threads = resolve_threads(options.threads);
   out.row_visits = fit.row_visits;
   out.choice = method_.choice;
   if (options.keep_dual) out.dual = to_sparse_rows(solver_->dual());

@@ -19,24 +19,31 @@ ENDLESS = ["--solver", "pg", "--tolerance", "0", "--max-iterations", "1000000000
 def running(topwolf, tmp_path):
     """A training that does not end by itself, some passes in."""
     data = support.write_libsvm(tmp_path / "rows.svm", *support.blobs(n=2000, d=20, m=10, spread=2.0))
-    process = topwolf.start("train", *ENDLESS, "--json", "--trace", "trace.jsonl", data, "best.topwolf")
-    trace = tmp_path / "trace.jsonl"
-    deadline = time.monotonic() + 60
-    while not (trace.exists() and trace.read_text().count("\n") >= 3):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    process = topwolf.start("train", *ENDLESS, "--json", data, "best.topwolf")
+    assert [process.stderr.readline().split()[0] for _ in range(3)] == ["pass", "1", "2"]
     yield process
     process.kill()
     process.wait()
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_training_with_the_best_model_so_far(topwolf, running, number, code):
     running.send_signal(number)
-    out, _ = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=60)
+    assert ("topwolf: stopping; once more abandons the model\n" in err) == (number == signal.SIGINT)
     result = support.parse_strict(out)
     assert running.returncode == code and result["status"] == "interrupted"
     assert topwolf.json("inspect", "best.topwolf")["primal"] == result["primal"]
+
+
+def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(topwolf, tmp_path):
+    data = support.write_libsvm(tmp_path / "rows.svm", *support.blobs(n=2000, d=20, m=10, spread=2.0))
+    process = topwolf.start("train", *ENDLESS, data, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    assert process.stderr.readline().split()[0] == "pass"
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 143
 
 
 @pytest.mark.parametrize("command, number, code", [("train", signal.SIGINT, 130), ("sweep", signal.SIGTERM, 143), ("cv", signal.SIGINT, 130), ("cv", signal.SIGTERM, 143)])

@@ -83,6 +83,18 @@ def test_bad_files(tmp_path):
         topwolf.load(tmp_path / "bad")
 
 
+def test_a_read_only_file_is_not_replaced(digits, tmp_path):
+    X, y = digits
+    clf = TopwolfClassifier(tol=0.1).fit(X[:200], y[:200])
+    for save in (clf.save, clf.to_liblinear):
+        path = tmp_path / save.__name__
+        path.write_text("mine")
+        path.chmod(0o444)
+        with pytest.raises(OSError, match="read-only"):
+            save(path)
+        assert path.read_text() == "mine"
+
+
 def write_text(path, X, y):
     with open(path, "w") as file:
         for row, label in zip(X, y):

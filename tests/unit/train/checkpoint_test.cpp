@@ -233,6 +233,47 @@ TEST(Resumed, CheckpointsThatAreWrittenOnTheWayAreAsGood) {
   expect_same(result.refitted->model, whole.refitted->model);
 }
 
+TEST(Resumed, KeepsItsThreadsAndSaysSo) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  std::vector<std::string> warnings;
+  TrainOptions options;
+  options.threads = 2;
+  options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
+  options.checkpoints.path = folder.file("checkpoint");
+  train(data, options, stop_after(2));
+  options.checkpoints.resume = options.checkpoints.path;
+  EXPECT_EQ(train(data, options, stop_after(1)).threads, 2);
+  EXPECT_TRUE(warnings.empty());
+  options.threads = 3;
+  EXPECT_EQ(train(data, options).threads, 2);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("checkpoint: the job goes on with 2 threads, as it was begun, not with 3"));
+}
+
+TEST(Checkpoint, ThatCannotBeWrittenIsAWarning) {
+  const Dataset data = rows();
+  std::vector<std::string> warnings;
+  TrainOptions options;
+  const Model whole = train(data, options).model;
+  options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
+  options.checkpoints = {"/dev/full", 1e-9, ""};
+  expect_same(train(data, options).model, whole);
+  SweepOptions swept;
+  swept.train = options;
+  swept.C = {0.1, 1.0};
+  EXPECT_EQ(sweep(data, swept).points.size(), 2u);
+  CvOptions searched;
+  searched.train = options;
+  searched.losses = {parse_loss("max-hinge")};
+  searched.C = {1.0};
+  searched.folds = stratified_folds(data.y, data.classes.size(), 2, 0);
+  EXPECT_TRUE(cross_validate(data, searched).refitted);
+  const std::string sentence =
+      "/dev/full: cannot be written: No space left on device; the job goes on without this checkpoint";
+  EXPECT_EQ(warnings, std::vector<std::string>(3, sentence));
+}
+
 // ---- What does not fit
 
 std::string refusal(const Dataset& data, const TrainOptions& options) {

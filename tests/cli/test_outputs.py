@@ -1,0 +1,148 @@
+"""What is written: whole or not at all, where a link leads, never over what is protected, and never a broken line."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+import pytest
+
+import support
+
+JOB = ["--quiet", "--threads", "1"]
+
+
+def limited(size):
+    """For preexec_fn: files may have so many bytes."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("words", [["train", "-q", "train.svm", "out"], ["predict", "-q", "train.svm", "model.topwolf", "-o", "out"], ["convert", "train.svm", "out.npz"]])
+def test_a_file_beyond_the_size_limit_exits_4_and_leaves_nothing(topwolf, model, tmp_path, words):
+    before = sorted(tmp_path.iterdir())
+    process = topwolf.start(*words, preexec_fn=limited(100))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 4 and "File too large" in err and err.count("\n") == 1, err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["train", "sweep", "cv"])
+def test_a_checkpoint_that_cannot_be_written_is_a_warning(topwolf, train_svm, tmp_path, command):
+    output = "models" if command == "sweep" else "m.topwolf"
+    job = [command, "--json", *JOB, train_svm, output]
+    done = topwolf(*job, "--checkpoint", "/dev/full", "--checkpoint-every", "1e-9")
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("topwolf: warning: /dev/full"), done.stderr
+    assert "No space left on device; the job goes on without this checkpoint" in done.stderr
+    assert len(json.loads(done.stdout)["warnings"]) >= 1
+    assert (tmp_path / output).exists()
+
+
+@pytest.mark.parametrize("command", ["train", "sweep", "cv"])
+def test_a_resumed_job_keeps_its_number_of_threads(topwolf, tmp_path, command):
+    """Large enough that threads are used, and that their number shows in the last bits."""
+    data = support.write_libsvm(tmp_path / "rows.svm", *support.blobs(n=1200, d=100, m=20, spread=2.0))
+    output, name = ("models", "models/C_1.topwolf") if command == "sweep" else ("m.topwolf", "m.topwolf")
+    job = [command, "--quiet", "--loss", "usunier:3", "--tolerance", "1e-2", data, output] + ([] if command == "train" else ["-c", "0.1,1"])
+    topwolf(*job, "--threads", "1")
+    whole = topwolf.json("inspect", name)
+    (tmp_path / name).unlink()
+    topwolf(*job, "--threads", "1", "--checkpoint", "job", "--time-limit", "1e-3", code=5)
+    done = topwolf(*job, "--threads", "2", "--resume", "job")
+    assert done.stderr.count("job: the job goes on with 1 thread, as it was begun, not with 2") == 1
+    resumed = topwolf.json("inspect", name)
+    assert [resumed[key] for key in ("primal", "dual", "iterations")] == [whole[key] for key in ("primal", "dual", "iterations")]
+    assert "as it was begun" not in topwolf(*job, "--threads", "1", "--resume", "job").stderr
+
+
+def test_labels_with_control_characters_break_no_line(topwolf, tmp_path):
+    names = ["a\tb", "c\nd", "\x1b[31mred", "back\\slash", "\u2028\x85\x7f", "plain"]
+    X = np.repeat(np.eye(6, dtype=np.float32), 4, axis=0)
+    np.savez(tmp_path / "t.npz", X=X, y=np.repeat(names, 4))
+    topwolf("train", *JOB, "t.npz", "m.topwolf")
+    lines = topwolf("predict", "-q", "-k", "2", "t.npz", "m.topwolf").stdout.split("\n")
+    first = [line.split("\t")[0] for line in lines[:-1]]
+    assert len(first) == 24 and all(line.count("\t") == 1 for line in lines[:-1])
+    assert first[::4] == ["a\\tb", "c\\nd", "\\u001b[31mred", "back\\\\slash", "\\u2028\\u0085\\u007f", "plain"]
+    assert [json.loads(f'"{name}"') for name in first[::4]] == names
+    shown = topwolf("inspect", "m.topwolf").stdout + topwolf("inspect", "t.npz").stdout
+    assert "\x1b" not in shown and "\u2028" not in shown and "\\u001b[31mred" in shown
+
+
+def test_a_name_with_control_characters_does_not_reach_the_terminal(topwolf):
+    assert "\\u001b[31mno\\nfile" in topwolf.refuses("train", "\x1b[31mno\nfile", code=4, saying="cannot be read")
+
+
+def test_a_trace_that_fails_leaves_the_old_one(topwolf, train_svm, tmp_path):
+    trace = tmp_path / "t.jsonl"
+    trace.write_text("old\n")
+    process = topwolf.start("train", "-q", "--solver", "lsfw", "--trace", trace, train_svm, "m.topwolf", preexec_fn=limited(4000))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 4 and "t.jsonl: cannot be written" in err and err.count("\n") == 1
+    assert trace.read_text() == "old\n" and (tmp_path / "m.topwolf").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.topwolf", "t.jsonl", "train.svm"]
+
+
+def test_a_pipe_gets_the_trace_line_by_line(topwolf, train_svm, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    process = topwolf.start("train", "-q", "--solver", "pg", "--tolerance", "0", "--max-iterations", "1000000000", "--trace", "pipe", train_svm)
+    with open(tmp_path / "pipe") as pipe:
+        assert [json.loads(pipe.readline())["iteration"] for _ in range(3)] == [1, 2, 3]
+        process.terminate()
+        pipe.read()
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+
+
+@pytest.mark.parametrize("command", ["train", "cv", "predict", "convert", "sweep", "demo"])
+def test_a_read_only_file_is_replaced_only_by_force(topwolf, model, train_svm, tmp_path, command):
+    (tmp_path / "models").mkdir()
+    words, name = {
+        "train": (["train", *JOB, train_svm, "out"], "out"),
+        "cv": (["cv", *JOB, "-c", "1", train_svm, "out"], "out"),
+        "predict": (["predict", "-q", train_svm, model, "-o", "out"], "out"),
+        "convert": (["convert", train_svm, "out.npy", "--output-labels", "out"], "out"),
+        "sweep": (["sweep", *JOB, "-c", "1", train_svm, "models"], "models/C_1.topwolf"),
+        "demo": (["demo", "-q", "-o", "out"], "out"),
+    }[command]
+    (tmp_path / name).write_text("mine")
+    (tmp_path / name).chmod(0o444)
+    topwolf.refuses(*words, code=4, saying=f"{name}: cannot be written: it is read-only; --force replaces it")
+    assert (tmp_path / name).read_text() == "mine"
+    topwolf(*words, "--force")
+    assert (tmp_path / name).read_bytes() != b"mine" and (tmp_path / name).stat().st_mode & 0o777 == 0o444
+
+
+def test_links_are_followed_and_a_dangling_one_gets_its_target(topwolf, train_svm, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("again")
+    (tmp_path / "again").symlink_to("there/m.topwolf")
+    for _ in range(2):
+        topwolf("train", *JOB, train_svm, "link")
+        assert (tmp_path / "link").is_symlink() and (tmp_path / "again").is_symlink()
+        assert topwolf.json("inspect", "there/m.topwolf")["kind"] == "model"
+    (tmp_path / "nowhere").symlink_to("missing/m.topwolf")
+    topwolf.refuses("train", *JOB, train_svm, "nowhere", code=4, saying="missing: No such file or directory")
+    (tmp_path / "circle").symlink_to("circle")
+    topwolf.refuses("train", *JOB, train_svm, "circle", code=4, saying="circle: cannot be written")
+    topwolf.refuses("train", *JOB, train_svm, "link", "--dual", "there/m.topwolf", code=2, saying="two outputs")
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o000])
+def test_a_folder_without_permission_is_refused_by_name_before_training(mode):
+    """As somebody who is not root."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        program = shutil.copy(os.environ["TOPWOLF_BIN"], folder)
+        support.write_libsvm(folder / "t.svm", *support.blobs())
+        (folder / "closed").mkdir()
+        (folder / "closed").chmod(mode)
+        somebody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        done = subprocess.run([program, "train", "t.svm", "closed/m.topwolf"], cwd=folder, capture_output=True, text=True, **somebody)
+        (folder / "closed").chmod(0o755)
+        assert done.returncode == 4 and done.stdout == ""
+        assert done.stderr == "topwolf: closed/m.topwolf: cannot be written: closed: Permission denied\n"

@@ -1,0 +1,40 @@
+"""The program under test comes from TOPWOLF_BIN, and fail.so, which makes calls fail, lies in tests/ beside it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
+
+BIN = pathlib.Path(os.environ["TOPWOLF_BIN"]).resolve()
+SHIM = BIN.parent / "tests" / "fail.so"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="every call, and ten times as many kills")
+
+
+@pytest.fixture(scope="session")
+def long(request):
+    return request.config.getoption("--long")
+
+
+def environment(kind="", at=0, **more):
+    """In which the call number `at` of this kind fails."""
+    return {**os.environ, "LD_PRELOAD": str(SHIM), "FAIL_CALL": kind, "FAIL_AT": str(at), **more}
+
+
+def start(folder, words, env=None):
+    return subprocess.Popen([BIN, *words], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(folder, words, env=None):
+    """Whoever hangs fails the test."""
+    return subprocess.run([BIN, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+
+
+def temporaries(folder):
+    return [path.name for path in pathlib.Path(folder).glob(".topwolf-*")]

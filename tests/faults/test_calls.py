@@ -1,0 +1,145 @@
+"""Every allocation, open, read, write, fsync and rename fails once: a documented exit code, one sentence, and every file
+either as it was or whole and new."""
+
+import bz2
+import concurrent.futures
+import gzip
+import json
+import lzma
+import struct
+import threading
+
+import numpy as np
+import pytest
+
+import support
+from conftest import environment, run
+
+KINDS = ["allocation", "open", "read", "write", "fsync", "rename"]
+CODES = {"allocation": {0, 6}, "open": {0, 4}, "read": {0, 4}, "write": {0, 4}, "fsync": {0, 4}, "rename": {0, 4}}
+OLD = b"what was there before"
+ROWS = support.libsvm_text(*support.blobs(n=24, d=4, m=3))
+
+# Words, the files written, and those of them that hold seconds, so that no two runs write the same bytes.
+TRAIN = ["--quiet", "--threads", "1"]
+CASES = {
+    "train": (["train", *TRAIN, "t.svm", "m.topwolf", "--dual", "d", "--trace", "trace"], {"m.topwolf", "d", "trace"}),
+    "train with checkpoints": (["train", *TRAIN, "--checkpoint", "job", "--checkpoint-every", "1e-9", "t.csv.gz", "m.topwolf"], {"m.topwolf", "job"}),
+    "resume": (["train", *TRAIN, "--resume", "from.ckpt", "--checkpoint", "job", "t.svm", "m.topwolf"], {"m.topwolf"}),
+    "cv": (["cv", *TRAIN, "--folds", "2", "-c", "0.1,1", "t.svm.xz", "m.topwolf"], {"m.topwolf"}),
+    "sweep": (["sweep", *TRAIN, "-c", "0.1,1", "t.svm.bz2", "models"], {"models/C_0.1.topwolf", "models/C_1.topwolf"}),
+    "predict": (["predict", "--quiet", "--threads", "1", "t.svm.zst", "given.topwolf", "-o", "out"], {"out"}),
+    "convert to a cache": (["convert", "--threads", "1", "t.npz", "t.twd"], {"t.twd"}),
+    "convert to npz": (["convert", "--threads", "1", "t.svm", "out.npz"], {"out.npz"}),
+    "convert to LIBLINEAR": (["convert", "given.topwolf", "m.liblinear"], {"m.liblinear"}),
+}
+
+
+def prepare(folder):
+    """The inputs of all cases, once."""
+    X, y = support.blobs(n=24, d=4, m=3)
+    (folder / "t.svm").write_text(ROWS)
+    (folder / "t.svm.xz").write_bytes(lzma.compress(ROWS.encode()))
+    (folder / "t.svm.bz2").write_bytes(bz2.compress(ROWS.encode()))
+    (folder / "t.svm.zst").write_bytes(support.zstd_stored(ROWS.encode()))
+    csv = "".join(",".join(map(str, row)) + f",{label}\n" for row, label in zip(X, y))
+    (folder / "t.csv.gz").write_bytes(gzip.compress(csv.encode()))
+    np.savez_compressed(folder / "t.npz", X=X, y=y)
+    (folder / "models").mkdir()
+    assert run(folder, ["train", *TRAIN, "t.svm", "given.topwolf"]).returncode == 0
+    assert run(folder, ["train", *TRAIN, "--max-iterations", "3", "--checkpoint", "from.ckpt", "t.svm", "given.topwolf"]).returncode == 5
+    return folder
+
+
+def is_whole(name, data, fresh):
+    """Whether a file that a run left is what an undisturbed run writes."""
+    if name == "trace":
+        lines = [json.loads(line) for line in data.decode().splitlines()]
+        return data.endswith(b"\n") and [line["iteration"] for line in lines] == list(range(1, fresh.count(b"\n") + 1))
+    if name == "job":
+        length = struct.unpack("<Q", data[:8])[0]
+        table = json.loads(data[8 : 8 + length])
+        table.pop("__metadata__")
+        return len(data) == 8 + length + max(entry["data_offsets"][1] for entry in table.values())
+    return data == fresh
+
+
+class Campaign:
+    def __init__(self, folder, case):
+        self.words, self.outputs = CASES[case]
+        self.source = prepare(folder / "source")
+        self.local, self.folder = threading.local(), folder
+        self.fresh = {}
+        self.check("", 0, {})
+        self.fresh = {name: (self.here() / name).read_bytes() for name in self.outputs}
+
+    def here(self):
+        """Each thread has its own copy of the inputs."""
+        if not hasattr(self.local, "folder"):
+            self.local.folder = self.folder / f"copy{threading.get_ident()}"
+            self.local.folder.mkdir()
+            for path in self.source.iterdir():
+                if path.is_dir():
+                    (self.local.folder / path.name).mkdir()
+                else:
+                    (self.local.folder / path.name).write_bytes(path.read_bytes())
+        return self.local.folder
+
+    def count(self, kind):
+        done = run(self.here(), self.words, environment(kind, FAIL_COUNT="count"))
+        assert done.returncode == 0, done.stderr
+        count = self.here() / "count"
+        number = int(count.read_text())
+        count.unlink()
+        return number
+
+    def check(self, kind, at, more):
+        folder = self.here()
+        for name in self.outputs:
+            (folder / name).write_bytes(OLD)
+        before = {path.relative_to(folder) for path in folder.rglob("*")}
+        done = run(folder, self.words, environment(kind, at, **more))
+        lines = done.stderr.splitlines()
+        if done.returncode == 0:
+            assert all(line.startswith("topwolf: warning: ") for line in lines), done.stderr
+        else:
+            assert done.returncode in CODES[kind], (done.returncode, done.stderr)
+            assert [line for line in lines if not line.startswith("topwolf: warning: ")] == lines[-1:], done.stderr
+            assert lines[-1].startswith("topwolf: ") and not lines[-1].startswith("topwolf: a defect"), done.stderr
+        left = {path.relative_to(folder) for path in folder.rglob("*")}
+        (folder / "job").unlink(missing_ok=True) if "job" not in self.outputs else None
+        assert left - before <= {type(folder)("job")}, left - before
+        for name in self.outputs if self.fresh else ():
+            data = (folder / name).read_bytes()
+            # A checkpoint that cannot be written is a warning.
+            kept = data == OLD and (done.returncode != 0 or (name == "job" and lines))
+            assert kept or is_whole(name, data, self.fresh[name]), (name, data[:100])
+        return done.returncode
+
+
+def spread(count, most):
+    """Numbers from 1 to count, at most so many, the first and the last among them."""
+    return sorted({1 + round(k * (count - 1) / (most - 1)) for k in range(most)}) if count > most else range(1, count + 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_call_that_fails_harms_nothing(tmp_path, long, case, kind):
+    (tmp_path / "source").mkdir()
+    campaign = Campaign(tmp_path, case)
+    count = campaign.count(kind)
+    assert count > 0
+    places = range(1, count + 1) if long else spread(count, 12)
+    jobs = [(kind, at, more) for at in places for more in ({}, {"FAIL_ON": "1"})]
+    faults = []
+
+    def attempt(job):
+        try:
+            return campaign.check(*job)
+        except Exception as error:
+            faults.append((job, repr(error)))
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        codes = list(pool.map(attempt, jobs))
+    assert not faults, f"{len(faults)} of {len(jobs)}, such as {faults[:3]}"
+    assert any(code != 0 for code in codes) or "resume" in case or kind in ("read", "open")

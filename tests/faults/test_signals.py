@@ -1,0 +1,80 @@
+"""Signals while a file is being written: no unfinished file stays, and what a killed process leaves the next one removes."""
+
+import signal
+import time
+
+import pytest
+
+import support
+from conftest import environment, run, start, temporaries
+
+OLD = "what was there before"
+STALLED = environment("fsync", 1, FAIL_STALL="1")  # all is written, nothing is renamed
+
+
+@pytest.fixture
+def folder(tmp_path):
+    support.write_libsvm(tmp_path / "t.svm", *support.blobs())
+    assert run(tmp_path, ["train", "--quiet", "t.svm", "m.topwolf"]).returncode == 0
+    (tmp_path / "out").write_text(OLD)
+    return tmp_path
+
+
+def writing(folder, words):
+    """A process that stays before its first file is done."""
+    process = start(folder, words, STALLED)
+    deadline = time.monotonic() + 60
+    while not temporaries(folder):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    return process
+
+
+WRITERS = {
+    "predict": ["predict", "--quiet", "t.svm", "m.topwolf", "-o", "out"],
+    "convert": ["convert", "t.svm", "out.csv"],
+    "convert to npz": ["convert", "t.svm", "out.npz"],
+    "convert a model": ["convert", "m.topwolf", "out"],
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_signal_while_writing_leaves_no_temporary(folder, writer, number):
+    process = writing(folder, WRITERS[writer])
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 128 + number and err == ""
+    assert temporaries(folder) == [] and (folder / "out").read_text() == OLD
+    assert not list(folder.glob("out.*"))
+
+
+def test_a_second_signal_while_training_saves_leaves_no_temporary(folder):
+    process = writing(folder, ["train", "--quiet", "t.svm", "out"])
+    process.send_signal(signal.SIGINT)
+    assert process.stderr.readline() == "topwolf: stopping; once more abandons the model\n"
+    assert process.poll() is None and len(temporaries(folder)) == 1
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert temporaries(folder) == [] and (folder / "out").read_text() == OLD
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(folder):
+    alive, killed = writing(folder, WRITERS["convert"]), None
+    try:
+        living = temporaries(folder)
+        killed = start(folder, WRITERS["predict"], STALLED)
+        while len(temporaries(folder)) < 2:
+            assert killed.poll() is None
+            time.sleep(0.01)
+        killed.kill()
+        killed.communicate()
+        assert len(temporaries(folder)) == 2
+        assert run(folder, ["convert", "t.svm", "another.npy"]).returncode == 0
+        assert temporaries(folder) == living
+    finally:
+        alive.kill()
+        alive.communicate()
+    assert run(folder, ["convert", "t.svm", "another.npy"]).returncode == 0
+    assert temporaries(folder) == []
