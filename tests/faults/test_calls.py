@@ -20,12 +20,12 @@ CODES = {"allocation": {0, 6}, "open": {0, 4}, "read": {0, 4}, "write": {0, 4}, 
 OLD = b"what was there before"
 ROWS = support.libsvm_text(*support.blobs(n=24, d=4, m=3))
 
-# Words, the files written, and those of them that hold seconds, so that no two runs write the same bytes.
-TRAIN = ["--quiet", "--threads", "1"]
+# Words, and the files that they write.
+TRAIN = ["--quiet", "--threads", "1", "--tolerance", "0.1"]
 CASES = {
     "train": (["train", *TRAIN, "t.svm", "m.topwolf", "--dual", "d", "--trace", "trace"], {"m.topwolf", "d", "trace"}),
     "train with checkpoints": (["train", *TRAIN, "--checkpoint", "job", "--checkpoint-every", "1e-9", "t.csv.gz", "m.topwolf"], {"m.topwolf", "job"}),
-    "resume": (["train", *TRAIN, "--resume", "from.ckpt", "--checkpoint", "job", "t.svm", "m.topwolf"], {"m.topwolf"}),
+    "resume": (["train", *TRAIN, "--resume", "from.ckpt", "--checkpoint", "/dev/null", "t.svm", "m.topwolf"], {"m.topwolf"}),
     "cv": (["cv", *TRAIN, "--folds", "2", "-c", "0.1,1", "t.svm.xz", "m.topwolf"], {"m.topwolf"}),
     "sweep": (["sweep", *TRAIN, "-c", "0.1,1", "t.svm.bz2", "models"], {"models/C_0.1.topwolf", "models/C_1.topwolf"}),
     "predict": (["predict", "--quiet", "--threads", "1", "t.svm.zst", "given.topwolf", "-o", "out"], {"out"}),
@@ -35,8 +35,10 @@ CASES = {
 }
 
 
-def prepare(folder):
-    """The inputs of all cases, once."""
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A folder with the inputs of all cases."""
+    folder = tmp_path_factory.mktemp("source")
     X, y = support.blobs(n=24, d=4, m=3)
     (folder / "t.svm").write_text(ROWS)
     (folder / "t.svm.xz").write_bytes(lzma.compress(ROWS.encode()))
@@ -47,12 +49,12 @@ def prepare(folder):
     np.savez_compressed(folder / "t.npz", X=X, y=y)
     (folder / "models").mkdir()
     assert run(folder, ["train", *TRAIN, "t.svm", "given.topwolf"]).returncode == 0
-    assert run(folder, ["train", *TRAIN, "--max-iterations", "3", "--checkpoint", "from.ckpt", "t.svm", "given.topwolf"]).returncode == 5
+    assert run(folder, ["train", *TRAIN, "--max-iterations", "2", "--checkpoint", "from.ckpt", "t.svm", "given.topwolf"]).returncode == 5
     return folder
 
 
 def is_whole(name, data, fresh):
-    """Whether a file that a run left is what an undisturbed run writes."""
+    """Whether a file that a run left is what an undisturbed run writes; traces and checkpoints hold seconds."""
     if name == "trace":
         lines = [json.loads(line) for line in data.decode().splitlines()]
         return data.endswith(b"\n") and [line["iteration"] for line in lines] == list(range(1, fresh.count(b"\n") + 1))
@@ -65,11 +67,10 @@ def is_whole(name, data, fresh):
 
 
 class Campaign:
-    def __init__(self, folder, case):
+    def __init__(self, source, folder, case):
         self.words, self.outputs = CASES[case]
-        self.source = prepare(folder / "source")
-        self.local, self.folder = threading.local(), folder
-        self.fresh = {}
+        self.source, self.folder, self.local = source, folder, threading.local()
+        self.fresh = {}  # what an undisturbed run writes
         self.check("", 0, {})
         self.fresh = {name: (self.here() / name).read_bytes() for name in self.outputs}
 
@@ -106,9 +107,7 @@ class Campaign:
             assert done.returncode in CODES[kind], (done.returncode, done.stderr)
             assert [line for line in lines if not line.startswith("topwolf: warning: ")] == lines[-1:], done.stderr
             assert lines[-1].startswith("topwolf: ") and not lines[-1].startswith("topwolf: a defect"), done.stderr
-        left = {path.relative_to(folder) for path in folder.rglob("*")}
-        (folder / "job").unlink(missing_ok=True) if "job" not in self.outputs else None
-        assert left - before <= {type(folder)("job")}, left - before
+        assert {path.relative_to(folder) for path in folder.rglob("*")} == before
         for name in self.outputs if self.fresh else ():
             data = (folder / name).read_bytes()
             # A checkpoint that cannot be written is a warning.
@@ -119,18 +118,20 @@ class Campaign:
 
 def spread(count, most):
     """Numbers from 1 to count, at most so many, the first and the last among them."""
-    return sorted({1 + round(k * (count - 1) / (most - 1)) for k in range(most)}) if count > most else range(1, count + 1)
+    if count <= most:
+        return range(1, count + 1)
+    return sorted({1 + round(k * (count - 1) / (most - 1)) for k in range(most)})
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)
-def test_a_call_that_fails_harms_nothing(tmp_path, long, case, kind):
-    (tmp_path / "source").mkdir()
-    campaign = Campaign(tmp_path, case)
+def test_a_call_that_fails_harms_nothing(source, tmp_path, long, case, kind):
+    """Alone, and with all that come after it."""
+    campaign = Campaign(source, tmp_path, case)
     count = campaign.count(kind)
     assert count > 0
-    places = range(1, count + 1) if long else spread(count, 12)
-    jobs = [(kind, at, more) for at in places for more in ({}, {"FAIL_ON": "1"})]
+    jobs = [(kind, at, {}) for at in spread(count, count if long else 10)]
+    jobs += [(kind, at, {"FAIL_ON": "1"}) for at in spread(count, 100 if long else 5)]
     faults = []
 
     def attempt(job):
@@ -142,4 +143,4 @@ def test_a_call_that_fails_harms_nothing(tmp_path, long, case, kind):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         codes = list(pool.map(attempt, jobs))
     assert not faults, f"{len(faults)} of {len(jobs)}, such as {faults[:3]}"
-    assert any(code != 0 for code in codes) or "resume" in case or kind in ("read", "open")
+    assert any(codes), "nothing failed"
