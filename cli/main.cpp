@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <new>
@@ -109,6 +110,12 @@ int run(const std::vector<std::string>& words) {
        near.empty() ? "" : fmt::format(" (did you mean {}?)", near), join_choices(names));
 }
 
+// Explaining takes memory too; this does not.
+int without_memory() {
+  narrate("topwolf: there is not enough memory; fewer rows, or --precision float32, need less\n");
+  return exit_code(ErrorKind::memory);
+}
+
 int explained(int argc, char** argv) {
   try {
     const int code = run(std::vector<std::string>(argv + 1, argv + argc));
@@ -121,18 +128,16 @@ int explained(int argc, char** argv) {
   } catch (const Error& error) {
     print_error(error.what());
     return exit_code(error.kind());
+  } catch (const std::filesystem::filesystem_error& error) {
+    if (error.code() == std::errc::not_enough_memory) return without_memory();
+    print_error(error.what());
+    return exit_code(ErrorKind::io);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     print_error(fmt::format("a defect of topwolf, please report it: {}", error.what()));
     return exit_code(ErrorKind::internal);
   }
-}
-
-// Explaining takes memory too; this does not.
-int without_memory() {
-  narrate("topwolf: there is not enough memory; fewer rows, or --precision float32, need less\n");
-  return exit_code(ErrorKind::memory);
 }
 
 int guarded(int argc, char** argv) {

@@ -145,7 +145,7 @@ class FittedClassifier:
         return other
 
     def save(self, path: Path) -> None:
-        """Write a model file that the command line and `load` read."""
+        """Write a model file that the command line and `load` read. A file that is read-only is refused."""
         _core.save_model(self._named_model(), os.fspath(path))
 
     def to_liblinear(self, path: Path) -> None:

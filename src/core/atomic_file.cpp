@@ -110,6 +110,7 @@ void AtomicFile::commit() {
 
 void AtomicFile::sync_folder() const {
   const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 && errno == EACCES) return;  // one may write there, but not look
   if (folder < 0) fail_writing(path_);
   // EINVAL: a file system that does not sync folders.
   const int error = ::fsync(folder) != 0 && errno != EINVAL ? errno : 0;
