@@ -123,7 +123,7 @@ double liblinear_scale(const Audit& audit) {
 Json to_json(const Arguments& arguments, const Audit& audit) {
   const auto& [primal, optimum, least, most, training] = audit.result;
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-  Json document;
+  Json document = Json::object();
   document["status"] = topwolf::to_string(training.model.status);
   document["objective"] = primal;
   document["excess_at_least"] = finite(least);

@@ -130,7 +130,7 @@ std::string ending(const CvResult& result, const Job& job) {
 }
 
 Json to_json(const Job& job, const CvResult& result, const std::string& path, const std::string& rule) {
-  Json document;
+  Json document = Json::object();
   add_data(document, job.data);
   document["metric"] = topwolf::to_string(job.options.metric);
   document["folds"] = job.options.folds.size();

@@ -36,7 +36,7 @@ int run_evaluate(const Arguments& arguments) {
   const bool costs = margins.given() || !model.loss.cost_matrix.empty();
   const double cost = costs ? mean_cost(model, X, y, threads_of(arguments), {}, margins) : errors[0];
 
-  Json document;
+  Json document = Json::object();
   std::string table;
   for (std::size_t i = 0; i < places.size(); ++i) {
     document[fmt::format("top{}_error", places[i])] = errors[i];

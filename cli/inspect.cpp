@@ -15,7 +15,7 @@ namespace topwolf::cli {
 namespace {
 
 Json describe_model(const Model& model) {
-  Json document;
+  Json document = Json::object();
   document["kind"] = "model";
   document["m"] = model.m();
   document["d"] = model.d;
@@ -51,7 +51,7 @@ Json describe_data(const RawDataset& raw) {
   std::vector<std::int64_t> counts(classes.names.size());
   for (const auto j : map_labels(raw, classes))
     if (j >= 0) ++counts[static_cast<std::size_t>(j)];
-  Json document;
+  Json document = Json::object();
   document["kind"] = "data";
   document["n"] = X.rows();
   document["d"] = X.cols();
@@ -81,7 +81,7 @@ std::string to_text(const Json& value) {
 
 int run_inspect(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
-  Json document;
+  Json document = Json::object();
   if (is_model_file(path)) {
     document = describe_model(load_model(path));
   } else {

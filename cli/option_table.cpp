@@ -44,12 +44,12 @@ constexpr std::array command_rows{
         "are stratified and run side by side; the rows of a class that has fewer rows than there are folds stay in "
         "training.",
         "topwolf cv --loss max-hinge,usunier:5 --metric top5 train.svm model.topwolf"},
-    CommandRow{
-        Command::predict, "predict", "DATA MODEL", "Print the best classes of every row.",
-        "One line a row: the labels of the K best classes, best first, separated by tabs; ties go to the lower "
-        "class. Control characters and backslashes in labels are escaped as in JSON. Rows need no label; where they have one, the top-k errors, and the mean cost where there are costs, "
-        "are printed on standard error. The features are prepared as the model says.",
-        "topwolf predict -k 5 --scores test.svm model.topwolf"},
+    CommandRow{Command::predict, "predict", "DATA MODEL", "Print the best classes of every row.",
+               "One line a row: the labels of the K best classes, best first, separated by tabs; ties go to the lower "
+               "class. Control characters and backslashes in labels are escaped as in JSON. Rows need no label; where "
+               "they have one, the top-k errors, and the mean cost where there are costs, "
+               "are printed on standard error. The features are prepared as the model says.",
+               "topwolf predict -k 5 --scores test.svm model.topwolf"},
     CommandRow{Command::evaluate, "evaluate", "DATA MODEL", "Measure the top-1, top-3, top-5 and top-10 errors.",
                "The top-k error is the share of rows whose label is not among the k best classes. A label that was not "
                "seen in training is wrong at every k. With costs also the mean cost of the best class.",

@@ -75,7 +75,7 @@ const SweepPoint* best_of(const SweepResult& result) {
 
 Json errors_json(const std::vector<std::int64_t>& places, const std::vector<double>& errors) {
   if (errors.empty()) return nullptr;
-  Json out;
+  Json out = Json::object();
   for (std::size_t a = 0; a < places.size(); ++a) out[fmt::format("top{}_error", places[a])] = errors[a];
   return out;
 }
@@ -155,7 +155,7 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
 }
 
 Json to_json(const Job& job, const SweepResult& result) {
-  Json document;
+  Json document = Json::object();
   add_data(document, job.data);
   add_loss(document, job.options.train.loss);
   document["choice"] = result.choice;
@@ -163,7 +163,7 @@ Json to_json(const Job& job, const SweepResult& result) {
   document["train_seconds"] = result.seconds;
   document["points"] = Json::array();
   for (const SweepPoint& point : result.points) {
-    Json row;
+    Json row = Json::object();
     row["C"] = point.C;
     row["lambda"] = point.lambda;
     row["status"] = topwolf::to_string(point.status);

@@ -98,7 +98,7 @@ void write_report(const Run& run, const Dataset& data, const std::string& path) 
 
 Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   const Model& model = run.result.model;
-  Json document;
+  Json document = Json::object();
   document["status"] = topwolf::to_string(model.status);
   add_certificate(document, model.certificate);
   document["iterations"] = model.iterations;

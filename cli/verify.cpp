@@ -31,7 +31,7 @@ std::string to_text(const Verification& found, const Certificate& claim) {
 }
 
 Json to_json(const Verification& found, const Certificate& claim) {
-  Json claimed;
+  Json claimed = Json::object();
   add_certificate(claimed, claim);
   return {{"holds", found.holds},
           {"finding", found.finding},

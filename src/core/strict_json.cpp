@@ -42,4 +42,9 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& path,
   }
 }
 
+bool says(const nlohmann::json& object, const char* key, std::string_view text) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() && found->get_ref<const std::string&>() == text;
+}
+
 }  // namespace topwolf

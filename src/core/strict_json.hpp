@@ -10,4 +10,8 @@ namespace topwolf {
 // Error{data} "PATH: sentence", where `what` names the text ("the header").
 nlohmann::json parse_strict_json(std::string_view text, const std::string& path, const std::string& what);
 
+// Whether it is an object with this text under the key. Comparing json values asks for memory where nothing may be
+// thrown.
+bool says(const nlohmann::json& object, const char* key, std::string_view text);
+
 }  // namespace topwolf

@@ -119,7 +119,7 @@ RawDataset read_cache(const std::string& path) {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   try {
-    if (metadata.at("format") != format_name) fail_cache(path, "it holds something else");
+    if (!says(metadata, "format", format_name)) fail_cache(path, "it holds something else");
     if (metadata.at("version") != format_version) fail_cache(path, "its version is not 1");
     rows = read_integer(metadata, "rows", 1, INT64_MAX, path);
     cols = read_integer(metadata, "cols", 0, INT32_MAX - 1, path);

@@ -22,7 +22,7 @@ std::int64_t size_of(const auto& items) {
 
 void check_metadata(const TensorFile& file) {
   const nlohmann::json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
-  if (!metadata.is_object() || !metadata.contains("format") || metadata["format"] != format_name) {
+  if (!says(metadata, "format", format_name)) {
     fail(ErrorKind::data, "{}: the file is not a dual written by topwolf train --dual", file.path());
   }
   if (!metadata.contains("format_version") || metadata["format_version"] != format_version) {

@@ -26,7 +26,7 @@ std::string cost_hash(const std::vector<double>& cost) {
 
 json metadata_of(const TensorFile& file) {
   const json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
-  if (!metadata.is_object() || metadata.value("format", json()) != format_name) {
+  if (!says(metadata, "format", format_name)) {
     fail(ErrorKind::data, "{}: is no checkpoint", file.path());
   }
   return metadata;

@@ -30,11 +30,13 @@ Identity search_identity(Trainer& rows, const TrainOptions& first, const CvOptio
 }
 
 std::string search_json(const CvOptions& options, const CvResult& result) {
-  nlohmann::ordered_json search;
+  // What the library would make of null on the way is not whole where there is no memory.
+  nlohmann::ordered_json search = nlohmann::ordered_json::object();
   search["metric"] = options.judge ? std::string("given") : std::string(to_string(options.metric));
   search["folds"] = options.folds.size();
   search["rule"] = options.one_standard_error ? "one-standard-error" : "best";
   search["complete"] = result.complete;
+  search["points"] = nlohmann::ordered_json::array();
   for (const CvPoint& point : result.points) {
     search["points"].push_back({{"loss", to_string(point.loss)},
                                 {"C", point.C},

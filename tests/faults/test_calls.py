@@ -23,12 +23,14 @@ ROWS = support.libsvm_text(*support.blobs(n=24, d=4, m=3))
 # Words, and the files that they write.
 TRAIN = ["--quiet", "--threads", "1", "--tolerance", "0.1"]
 CASES = {
-    "train": (["train", *TRAIN, "t.svm", "m.topwolf", "--dual", "d", "--trace", "trace"], {"m.topwolf", "d", "trace"}),
+    "train": (["train", *TRAIN, "--json", "t.svm", "m.topwolf", "--dual", "d", "--trace", "trace"], {"m.topwolf", "d", "trace"}),
     "train with checkpoints": (["train", *TRAIN, "--checkpoint", "job", "--checkpoint-every", "1e-9", "t.csv.gz", "m.topwolf"], {"m.topwolf", "job"}),
     "resume": (["train", *TRAIN, "--resume", "from.ckpt", "--checkpoint", "/dev/null", "t.svm", "m.topwolf"], {"m.topwolf"}),
-    "cv": (["cv", *TRAIN, "--folds", "2", "-c", "0.1,1", "t.svm.xz", "m.topwolf"], {"m.topwolf"}),
-    "sweep": (["sweep", *TRAIN, "-c", "0.1,1", "t.svm.bz2", "models"], {"models/C_0.1.topwolf", "models/C_1.topwolf"}),
+    "cv": (["cv", *TRAIN, "--json", "--folds", "2", "-c", "0.1,1", "t.svm.xz", "m.topwolf"], {"m.topwolf"}),
+    "sweep": (["sweep", *TRAIN, "--json", "-c", "0.1,1", "t.svm.bz2", "models"], {"models/C_0.1.topwolf", "models/C_1.topwolf"}),
     "predict": (["predict", "--quiet", "--threads", "1", "t.svm.zst", "given.topwolf", "-o", "out"], {"out"}),
+    "predict from a cache": (["predict", "--quiet", "--threads", "1", "given.twd", "given.topwolf", "-o", "out"], {"out"}),
+    "verify": (["verify", "--threads", "1", "t.svm", "given.topwolf", "--dual", "given.dual"], set()),
     "convert to a cache": (["convert", "--threads", "1", "t.npz", "t.twd"], {"t.twd"}),
     "convert to npz": (["convert", "--threads", "1", "t.svm", "out.npz"], {"out.npz"}),
     "convert to LIBLINEAR": (["convert", "given.topwolf", "m.liblinear"], {"m.liblinear"}),
@@ -48,8 +50,9 @@ def source(tmp_path_factory):
     (folder / "t.csv.gz").write_bytes(gzip.compress(csv.encode()))
     np.savez_compressed(folder / "t.npz", X=X, y=y)
     (folder / "models").mkdir()
-    assert run(folder, ["train", *TRAIN, "t.svm", "given.topwolf"]).returncode == 0
+    assert run(folder, ["convert", "t.svm", "given.twd"]).returncode == 0
     assert run(folder, ["train", *TRAIN, "--max-iterations", "2", "--checkpoint", "from.ckpt", "t.svm", "given.topwolf"]).returncode == 5
+    assert run(folder, ["train", *TRAIN, "--dual", "given.dual", "t.svm", "given.topwolf"]).returncode == 0
     return folder
 
 
@@ -129,7 +132,7 @@ def test_a_call_that_fails_harms_nothing(source, tmp_path, long, case, kind):
     """Alone, and with all that come after it."""
     campaign = Campaign(source, tmp_path, case)
     count = campaign.count(kind)
-    assert count > 0
+    assert count > 0 or (kind in ("fsync", "rename") and not campaign.outputs)
     jobs = [(kind, at, {}) for at in spread(count, count if long else 10)]
     jobs += [(kind, at, {"FAIL_ON": "1"}) for at in spread(count, 100 if long else 5)]
     faults = []
@@ -143,4 +146,4 @@ def test_a_call_that_fails_harms_nothing(source, tmp_path, long, case, kind):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         codes = list(pool.map(attempt, jobs))
     assert not faults, f"{len(faults)} of {len(jobs)}, such as {faults[:3]}"
-    assert any(codes), "nothing failed"
+    assert any(codes) or not jobs, "nothing failed"
