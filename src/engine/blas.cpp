@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "core/fail.hpp"
@@ -122,28 +124,59 @@ SingleThreadedBlas::~SingleThreadedBlas() {
   if (--users == 0) openblas_set_num_threads(callers_count);
 }
 
+namespace {
+
+// BLAS counts with 32 bits.
+blasint count(std::int64_t size) {
+  if (!std::in_range<blasint>(size)) {
+    fail(ErrorKind::internal, "a product has a side or a pitch of {}, but OpenBLAS counts to {}", size,
+         std::numeric_limits<blasint>::max());
+  }
+  return static_cast<blasint>(size);
+}
+
+void gemm_transposed(blasint rows, blasint m, blasint d, const float* X, blasint ldx, const float* W, blasint ldw,
+                     float* S, blasint lds) {
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, m, d, 1.0f, X, ldx, W, ldw, 0.0f, S, lds);
+}
+
+void gemm_transposed(blasint rows, blasint m, blasint d, const double* X, blasint ldx, const double* W, blasint ldw,
+                     double* S, blasint lds) {
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, m, d, 1.0, X, ldx, W, ldw, 0.0, S, lds);
+}
+
+// Row by row where the rows lie too far apart for BLAS, as those of a slice can.
+template <class T>
+void product(std::int64_t rows, std::int64_t m, std::int64_t d, const T* X, std::int64_t ldx, const T* W,
+             std::int64_t ldw, T* S, std::int64_t lds) {
+  if (!std::in_range<blasint>(ldx)) {
+    for (std::int64_t i = 0; i < rows; ++i) product(1, m, d, X + i * ldx, d, W, ldw, S + i * lds, lds);
+  } else if (!std::in_range<blasint>(ldw)) {
+    for (std::int64_t j = 0; j < m; ++j) product(rows, 1, d, X, ldx, W + j * ldw, d, S + j, lds);
+  } else {
+    gemm_transposed(count(rows), count(m), count(d), X, count(ldx), W, count(ldw), S, count(lds));
+  }
+}
+
+}  // namespace
+
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const float* X, std::int64_t ldx,
                          const float* W, std::int64_t ldw, float* S, std::int64_t lds) {
   const Inside inside;
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<blasint>(rows), static_cast<blasint>(m),
-              static_cast<blasint>(d), 1.0f, X, static_cast<blasint>(ldx), W, static_cast<blasint>(ldw), 0.0f, S,
-              static_cast<blasint>(lds));
+  product(rows, m, d, X, ldx, W, ldw, S, lds);
 }
 
 void multiply_transposed(std::int64_t rows, std::int64_t m, std::int64_t d, const double* X, std::int64_t ldx,
                          const double* W, std::int64_t ldw, double* S, std::int64_t lds) {
   const Inside inside;
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<blasint>(rows), static_cast<blasint>(m),
-              static_cast<blasint>(d), 1.0, X, static_cast<blasint>(ldx), W, static_cast<blasint>(ldw), 0.0, S,
-              static_cast<blasint>(lds));
+  product(rows, m, d, X, ldx, W, ldw, S, lds);
 }
 
 void multiply(std::int64_t rows, std::int64_t cols, std::int64_t inner, const double* A, std::int64_t lda,
               const double* B, std::int64_t ldb, double* C, std::int64_t ldc) {
   const Inside inside;
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<blasint>(rows), static_cast<blasint>(cols),
-              static_cast<blasint>(inner), 1.0, A, static_cast<blasint>(lda), B, static_cast<blasint>(ldb), 0.0, C,
-              static_cast<blasint>(ldc));
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count(rows), count(cols), count(inner), 1.0, A, count(lda), B,
+              count(ldb), 0.0, C, count(ldc));
 }
 
 }  // namespace topwolf

@@ -1,12 +1,16 @@
+// OpenBLAS where it has weaknesses: forks, and rows that lie further apart than it can count.
 #include "engine/blas.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
 namespace {
@@ -45,6 +49,50 @@ TEST(Blas, AChildForkedWhileOthersMultiplyMultiplies) {
   stop = true;
   for (std::thread& other : others) other.join();
   EXPECT_EQ(right, children);
+}
+
+// Address space without memory: only the pages that are touched exist.
+class Far {
+ public:
+  explicit Far(std::size_t numbers) : size_(numbers * sizeof(float)) {
+    void* begin = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (begin == MAP_FAILED) throw std::runtime_error("no address space");
+    begin_ = static_cast<float*>(begin);
+  }
+  Far(const Far&) = delete;
+  Far& operator=(const Far&) = delete;
+  ~Far() { munmap(begin_, size_); }
+  float* begin() const { return begin_; }
+
+ private:
+  std::size_t size_;
+  float* begin_;
+};
+
+TEST(Blas, rows_may_lie_more_than_2_to_the_31_apart) {
+  constexpr std::int64_t pitch = (std::int64_t{1} << 31) + 7;
+  const SingleThreadedBlas blas;
+  const Far far(static_cast<std::size_t>(pitch + 2));
+  float* const X = far.begin();
+  X[0] = 1.0f, X[1] = 2.0f, X[pitch] = 3.0f, X[pitch + 1] = 4.0f;
+  const std::vector<float> W{1.0f, 10.0f, 100.0f, 1000.0f};
+  std::vector<float> S(4);
+  multiply_transposed(2, 2, 2, X, pitch, W.data(), 2, S.data(), 2);
+  EXPECT_EQ(S, (std::vector<float>{21.0f, 2100.0f, 43.0f, 4300.0f}));
+  multiply_transposed(2, 2, 2, W.data(), 2, X, pitch, S.data(), 2);
+  EXPECT_EQ(S, (std::vector<float>{21.0f, 43.0f, 2100.0f, 4300.0f}));
+  multiply_transposed(2, 2, 2, X, pitch, X, pitch, S.data(), 2);
+  EXPECT_EQ(S, (std::vector<float>{5.0f, 11.0f, 11.0f, 25.0f}));
+}
+
+TEST(Blas, refuses_what_it_cannot_count) {
+  const SingleThreadedBlas blas;
+  const double one = 1.0;
+  double out = 0.0;
+  const std::int64_t large = std::int64_t{1} << 31;
+  const std::string sentence =
+      error_of(ErrorKind::internal, [&] { multiply_transposed(1, 1, large, &one, 1, &one, 1, &out, 1); });
+  EXPECT_NE(sentence.find("a pitch of 2147483648, but OpenBLAS counts to 2147483647"), std::string::npos) << sentence;
 }
 
 }  // namespace
