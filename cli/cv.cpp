@@ -7,6 +7,7 @@
 #include "core/clock.hpp"
 #include "core/escape.hpp"
 #include "core/fail.hpp"
+#include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/selection_report.hpp"
 #include "selection.hpp"
@@ -198,6 +199,7 @@ int run_cv(const Arguments& arguments) {
   check_inputs(arguments);
   check_outputs(arguments, {path});
   load(arguments, job);
+  if (arguments.has("dry-run")) return print_plan(arguments, job.data, plan(job.data, job.options));
   CvResult result = run_observed(arguments, job);
   const std::string rule = job.options.one_standard_error ? "one standard error" : "best";
   if (result.at_edge)

@@ -13,6 +13,7 @@ namespace topwolf::cli {
 HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& warnings)
     : source_(arguments.text("validation")) {
   probe_.d = training.X.cols();
+  probe_.columns = kept_columns(training.X, training.classes.size());
   probe_.precision = training.X.precision();
   probe_.classes = training.classes;
   probe_.index_base = training.index_base;

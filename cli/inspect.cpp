@@ -19,6 +19,7 @@ Json describe_model(const Model& model) {
   document["kind"] = "model";
   document["m"] = model.m();
   document["d"] = model.d;
+  if (!model.columns.empty()) document["features_with_weights"] = model.columns.size();
   document["bias"] = model.bias;
   document["precision"] = name_of(model.precision);
   document["normalize"] = name_of(model.normalization.kind);

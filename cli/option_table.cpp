@@ -212,6 +212,10 @@ constexpr std::array option_rows{
               "Write a page (HTML) with the certificate, errors, pictures, and the classes that go wrong."},
     OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict, "Where the predictions go."},
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
+    OptionRow{
+        "dry-run", 0, "", "", "", "Output", training,
+        "Read the data, print what would be done and what it would take (method, memory, passes and seconds), and "
+        "write nothing. The exit code is 6 where the memory is too little."},
     OptionRow{"json", 0, "", "", "", "Output", training | evaluate | inspect | verify | audit,
               "Print exactly one JSON document on standard output."},
     OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo,

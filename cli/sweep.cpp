@@ -11,6 +11,7 @@
 #include "data/subset.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
+#include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/assessment.hpp"
 #include "report/selection_report.hpp"
@@ -215,10 +216,12 @@ int run_sweep(const Arguments& arguments) {
     fail(ErrorKind::option, "--holdout is {}; it must lie between 0 and 1", *share);
   check_inputs(arguments);
   check_outputs(arguments, {});
-  job.folder = models_folder(arguments);
+  const bool dry = arguments.has("dry-run");
+  if (!dry) job.folder = models_folder(arguments);
   for (const double C : job.options.C)
     if (!job.folder.empty()) check_output(arguments, model_path(job, C), {});
   load(arguments, job);
+  if (dry) return print_plan(arguments, job.data, plan(job.data, job.options));
   const SweepResult result = run_observed(arguments, job);
   warn_of_end(result, job.warnings);
   warn_of_edge(result, job.warnings);

@@ -11,6 +11,7 @@
 #include "core/escape.hpp"
 #include "held_out.hpp"
 #include "model/dual_file.hpp"
+#include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/html.hpp"
 #include "report/progress.hpp"
@@ -161,6 +162,7 @@ int run_train(const Arguments& arguments) {
   check_inputs(arguments);
   check_outputs(arguments, {path});
   const Dataset data = load(arguments, run);
+  if (arguments.has("dry-run")) return print_plan(arguments, data, plan(data, run.options));
   std::optional<Trace> trace;
   if (arguments.has("trace")) trace.emplace(arguments.text("trace"));
   train_observed(arguments, data, run, trace);

@@ -140,6 +140,10 @@ struct Taxonomy {
 };
 Taxonomy load_taxonomy(const std::string& path, const ClassList& classes, UnpackLimit max_unpacked = {});
 
+// The columns, ascending, that training on X with m classes keeps weights for: those that occur, where X is sparse,
+// fewer than half of them do, and what that saves is worth it. Empty: all.
+std::vector<std::int32_t> kept_columns(const Features& X, std::int64_t m);
+
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
 void apply_normalization(const Normalization& normalization, FeatureStore& X);
 

@@ -60,6 +60,8 @@ class Features {
   Features() : view_(DenseView<float>{}) {}
   // Borrowed: the caller keeps the memory alive and unchanged.
   explicit Features(FeatureView view) : view_(view) {}
+  // The same, with what keeps the memory alive, or some of it.
+  Features(FeatureView view, std::shared_ptr<const void> owner) : view_(view), owner_(std::move(owner)) {}
   // Owned: takes the storage over without a copy.
   explicit Features(FeatureStore store) {
     auto owner = std::make_shared<const FeatureStore>(std::move(store));

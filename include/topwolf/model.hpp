@@ -13,9 +13,10 @@
 namespace topwolf {
 
 struct Model {
-  std::int64_t d = 0;                        // features, the constant one not counted
-  double bias = 0.0;                         // value of the constant feature; 0: none
-  std::vector<double> W;                     // (m x D), row-major, D = d, or d + 1 with a bias (the last column)
+  std::int64_t d = 0;                 // features, the constant one not counted
+  double bias = 0.0;                  // value of the constant feature; 0: none
+  std::vector<std::int32_t> columns;  // ascending: the features that have weights, all others weigh 0; empty: all
+  std::vector<double> W;              // (m x D), row-major, D = width(), or one more with a bias (the last column)
   Precision precision = Precision::float32;  // float32: every W (with class features, V) is a float32 value
   ClassList classes;                         // m
   Features class_features;                   // phi (m x p) in float64; 0 rows: none
@@ -39,7 +40,8 @@ struct Model {
   std::string search;     // how C and the loss were chosen, as JSON; "" where they were given
 
   std::int64_t m() const { return classes.size(); }
-  std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }
+  std::int64_t width() const { return columns.empty() ? d : static_cast<std::int64_t>(columns.size()); }
+  std::int64_t D() const { return width() + (bias != 0.0 ? 1 : 0); }
 };
 
 // Written to a temporary file beside it, synced, renamed.

@@ -40,7 +40,8 @@ class Progress : public IterationRecord {
  public:
   Progress(const IterationRecord& record, std::function<std::vector<double>()> weights)
       : IterationRecord(record), weights_(std::move(weights)) {}
-  // W after this pass (m x D), not certified. Computed when asked for, and only while the observer is called.
+  // W after this pass (m x D), not certified; where kept_columns() names columns, on these. Computed when asked for,
+  // and only while the observer is called.
   std::vector<double> weights() const { return weights_(); }
 
  private:

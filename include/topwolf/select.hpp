@@ -79,7 +79,7 @@ struct CvOptions {
   Metric metric = Metric::top1;
   bool one_standard_error = false;  // the smallest C that is within one standard error of the best, for its loss
   bool refit = true;                // on all rows
-  // What is minimised instead of the metric, at weights (m x D) for one fold; one call at a time.
+  // What is minimised instead of the metric, at weights (m x D) for one fold, or on kept_columns(); one call at a time.
   std::function<double(std::size_t fold, const LossSpec& loss, const std::vector<double>& W)> judge{};
 };
 

@@ -10,6 +10,7 @@
 #include "topwolf/matrix.hpp"
 #include "topwolf/model.hpp"
 #include "topwolf/options.hpp"
+#include "topwolf/plan.hpp"
 #include "topwolf/result.hpp"
 #include "topwolf/select.hpp"
 #include "topwolf/train.hpp"

@@ -29,7 +29,7 @@ using Observer = std::function<bool(const Progress&)>;
 TrainResult train(const Dataset& data, const TrainOptions& options = {}, const Observer& observer = {});
 
 // P(W) in double (docs/maths.md, P1), at weights (m x D) from anywhere, or with class features at V (p x D); the loss,
-// lambda and the bias are the options'.
+// lambda and the bias are the options'. Where kept_columns() names columns, weights on these alone will do.
 double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);
 
 // A sentence when C ||x||^2 is so large that convergence will be slow, naming the remedy; else empty.

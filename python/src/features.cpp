@@ -64,6 +64,14 @@ void bind_features(nb::module_& module) {
       .def_prop_ro("rows", [](const PyFeatures& f) { return f.X.rows(); })
       .def_prop_ro("cols", [](const PyFeatures& f) { return f.X.cols(); })
       .def_prop_ro("address", &address, "Where the values lie.");
+  module.def(
+      "kept_columns",
+      [](const PyFeatures& features, std::int64_t m) {
+        std::vector<std::int32_t> columns = kept_columns(features.X, m);
+        const std::size_t count = columns.size();
+        return count > 0 ? to_array(std::move(columns), {count}) : nb::none();
+      },
+      nb::arg("X"), nb::arg("m"), "The columns that training keeps weights for; None: all.");
   // The caller sees to the type of the values; nothing is converted behind its back.
   module.def("dense", &dense<float>, nb::arg("array").noconvert());
   module.def("dense", &dense<double>, nb::arg("array").noconvert());

@@ -121,6 +121,8 @@ nb::dict to_dict(Model model) {
   const std::size_t p = D > 0 ? model.V.size() / D : 0;
   out["class_weights"] = numbers_or_none(std::move(model.V), {p, D});
   out["d"] = model.d;
+  const std::size_t kept = model.columns.size();
+  out["columns"] = kept > 0 ? to_array(std::move(model.columns), {kept}) : nb::none();
   out["bias"] = model.bias;
   out["precision"] = name_of(model.precision).data();
   out["class_names"] = model.classes.names;
@@ -159,6 +161,7 @@ Model to_model(const nb::dict& fields) {
     model.V = numbers_from(fields, "class_weights");
   }
   model.d = nb::cast<std::int64_t>(fields["d"]);
+  if (!fields["columns"].is_none()) model.columns = to_vector(nb::cast<LabelArray>(fields["columns"]));
   model.bias = nb::cast<double>(fields["bias"]);
   model.precision = enum_from<Precision>(fields, "precision");
   model.classes = {enum_from<LabelType>(fields, "label_type"),

@@ -364,7 +364,8 @@ void bind_train(nb::module_& module) {
               "For lsfw, stdfw and pg of the same point, for apg and block of the point where the pass ended.")
       .def("weights", &PyRecord::weights,
            "The weights after this pass, a row for every class and, where there is an intercept, a last column for it; "
-           "computed when asked for, and only while the callback is called.");
+           "where coef_ will be sparse, of the features that occur. Computed when asked for, and only while the "
+           "callback is called.");
   nb::class_<ProgressTable>(module, "ProgressTable", "The progress table of the command line.")
       .def(
           "__init__",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
@@ -175,7 +176,9 @@ class FittedClassifier:
             self.class_coef_ = class_weights.astype(dtype)
         else:
             vars(self).pop("class_coef_", None)
-        self.coef_, self.intercept_, self._constant = to_attributes(weights, model["d"], model["bias"], dtype)
+        self.coef_, self.intercept_, self._constant = to_attributes(
+            weights, model["columns"], model["d"], model["bias"], dtype
+        )
         self.n_iter_ = model["iterations"]
         self._record = model
         self._digest = self._digest_now()  # says later whether somebody has changed the attributes
@@ -187,11 +190,12 @@ class FittedClassifier:
 
     def _model(self):
         """The fields of a model, from the attributes as they are now; its classes are numbers."""
-        weights = from_attributes(self.coef_, self.intercept_, self._constant, self._record["bias"])
-        return {**self._record, "weights": weights, "class_features": None, "class_weights": None}
+        weights, columns = from_attributes(self.coef_, self.intercept_, self._constant, self._record["bias"])
+        return {**self._record, "weights": weights, "columns": columns, "class_features": None, "class_weights": None}
 
     def _digest_now(self):
-        trained = [self.coef_, self.intercept_, getattr(self, "class_coef_", self.intercept_)]
+        coef = [self.coef_.indices, self.coef_.data] if sparse.issparse(self.coef_) else [self.coef_]
+        trained = [*coef, self.intercept_, getattr(self, "class_coef_", self.intercept_)]
         return hashlib.blake2b(b"".join(array.tobytes() for array in trained)).hexdigest()
 
     def _named_model(self):

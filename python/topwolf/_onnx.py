@@ -3,11 +3,16 @@
 import os
 
 import numpy as np
+from scipy import sparse
 
 from ._weights import every_class
 
 
 def to_onnx(clf, path):
+    if sparse.issparse(clf.coef_):
+        raise ValueError(
+            f"to_onnx: coef_ is sparse, for few of the {clf.n_features_in_} features occurred; ONNX would need them all"
+        )
     try:
         import onnx
     except ImportError as error:

@@ -235,6 +235,7 @@ class_weight, n_jobs, random_state, verbose
         scorer = check_scoring(TopwolfClassifier(), scoring=self.scoring)
         labels = self.classes_[y]
         m, dtype = len(self.classes_), X.dtype
+        columns = _core.kept_columns(to_features(X), m)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
 
         def judge(fold, weights):
@@ -243,7 +244,7 @@ class_weight, n_jobs, random_state, verbose
                 weights = antisymmetric(weights, dtype)
             probe = TopwolfClassifier(cost_matrix=self.cost_matrix, fit_intercept=self.fit_intercept, n_jobs=1)
             probe.classes_, probe.n_features_in_, probe.k_ = self.classes_, self.n_features_in_, 1
-            probe._take({**BARE_MODEL, "weights": weights, "d": self.n_features_in_, "bias": bias, "class_names": [str(j) for j in range(m)]}, dtype)
+            probe._take({**BARE_MODEL, "weights": weights, "columns": columns, "d": self.n_features_in_, "bias": bias, "class_names": [str(j) for j in range(m)]}, dtype)
             held_out = folds[fold][1]
             return -float(scorer(probe, X[held_out], labels[held_out]))
 

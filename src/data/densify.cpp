@@ -11,7 +11,7 @@ template <class T>
 Features densify(const CsrView<T>& X, const Features& as_it_is) {
   const double cells = static_cast<double>(X.rows) * static_cast<double>(X.cols);
   const bool dense = cells > 0.0 && static_cast<double>(X.row_begin[X.rows]) >= dense_enough * cells;
-  if (!dense || sizeof(T) * cells > share_of_memory * physical_memory()) return as_it_is;
+  if (!dense || sizeof(T) * cells > share_of_memory * process_memory().limit) return as_it_is;
   DenseStore<T> out;
   out.rows = X.rows;
   out.cols = X.cols;

@@ -52,9 +52,7 @@ std::int64_t panel_rows(std::int64_t m) {
 template <class R>
 Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
-  const bool sparse = X_.index() >= 2;
   pitch_ = class_pitch(m);
-  weights_.resize(static_cast<std::size_t>(sparse ? d_ * pitch_ : m * d_));
   bias_scores_.resize(static_cast<std::size_t>(m));
 }
 
@@ -62,6 +60,7 @@ template <class R>
 void Scorer<R>::set_weights(const double* W, int threads) {
   const std::int64_t D = d_ + (bias_ != 0.0 ? 1 : 0);
   const bool sparse = X_.index() >= 2;
+  weights_.resize(static_cast<std::size_t>(sparse ? d_ * pitch_ : m_ * d_));
   constexpr std::int64_t strip = 1024;  // features per task
   parallel_for((d_ + strip - 1) / strip, threads, [&](std::int64_t task) {
     const std::int64_t from = task * strip, to = std::min(d_, from + strip);

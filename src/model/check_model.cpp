@@ -65,6 +65,15 @@ void check_loss(const LossSpec& loss, std::int64_t m, const Checker& check) {
   check.all_within(loss.cost_matrix, any, "cost matrix");
 }
 
+void check_columns(const Model& model, const Checker& check) {
+  std::int64_t before = -1;
+  for (const std::int32_t c : model.columns) {
+    check.require(before < c && c < model.d, "the model has weights of feature {} after feature {}; they ascend to {}",
+                  c + 1, before + 1, model.d);
+    before = c;
+  }
+}
+
 void check_class_weights(const Model& model, const Checker& check) {
   const Features& phi = model.class_features;
   check.require(phi.rows() == 0 || phi.rows() == model.m(), "the model has features of {} classes, but {} classes",
@@ -83,6 +92,7 @@ void check_model(const Model& model, const std::string& path) {
   check.require(0 <= model.d && model.d <= std::numeric_limits<std::int32_t>::max(),
                 "the model has {} features, where 0 to {} are possible", model.d,
                 std::numeric_limits<std::int32_t>::max());
+  check_columns(model, check);
   check.one_within(model.bias, any, "bias");
   check.size(model.W, model.m() * model.D(), "weights");
   check_class_weights(model, check);

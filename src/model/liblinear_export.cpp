@@ -52,13 +52,32 @@ void check_exportable(const Model& model, const std::string& path) {
          "one of the two",
          path);
   }
+  // Two bytes for every 0 at least.
+  const double bytes = 2.0 * static_cast<double>(model.m()) * static_cast<double>(model.d);
+  constexpr double most_bytes = 1024.0 * 1024 * 1024;
+  if (!model.columns.empty() && bytes > most_bytes) {
+    fail(ErrorKind::data,
+         "{}: the model has weights for {} of {} features, but LIBLINEAR's format would write all {} x {} of them, "
+         "{:.1f} "
+         "GB at least; keep the .topwolf model, or number the features that occur from 1",
+         path, model.columns.size(), model.d, model.d, model.m(), bytes / 1e9);
+  }
 }
 
 // The weight of feature f for class j on raw rows: a maxabs scale is folded in; so is a negative bias value, which
 // LIBLINEAR would take for none.
 double raw_weight(const Model& model, std::int64_t j, std::int64_t f) {
-  const double weight = model.W[j * model.D() + f];
-  if (f == model.d) return model.bias < 0.0 ? -weight : weight;
+  if (f == model.d) {
+    const double weight = model.W[j * model.D() + model.width()];
+    return model.bias < 0.0 ? -weight : weight;
+  }
+  std::int64_t at = f;
+  if (!model.columns.empty()) {
+    const auto found = std::lower_bound(model.columns.begin(), model.columns.end(), f);
+    if (found == model.columns.end() || *found != f) return 0.0;
+    at = found - model.columns.begin();
+  }
+  const double weight = model.W[j * model.D() + at];
   const double scale = model.normalization.kind == NormalizeKind::maxabs ? model.normalization.scale[f] : 0.0;
   return scale == 0.0 ? weight : weight / scale;
 }
@@ -79,7 +98,7 @@ void save_liblinear(const Model& model, const std::string& path) {
   file.write(fmt::format("solver_type MCSVM_CS\nnr_class {}\nlabel {}\nnr_feature {}\nbias {:.17g}\nw\n", m,
                          fmt::join(labels, " "), model.d, model.bias == 0.0 ? -1.0 : std::abs(model.bias)));
   std::vector<double> line(static_cast<std::size_t>(m));
-  for (std::int64_t f = 0; f < model.D(); ++f) {
+  for (std::int64_t f = 0; f < model.d + (model.bias != 0.0 ? 1 : 0); ++f) {
     for (std::int64_t j = 0; j < m; ++j) line[j] = raw_weight(model, j, f);
     if (binary) line[0] = -(line[1] = line[0] / 2.0 - line[1] / 2.0);
     for (const double weight : line) {

@@ -1,6 +1,6 @@
-// The .topwolf model file: a tensor file with `weights`, `normalization_scale` (maxabs), `cost_matrix` and the class
-// features (if any), and everything else as metadata (docs/file_formats.md). Written whole or not at all, and refused
-// when it does not add up.
+// The .topwolf model file: a tensor file with `weights`, `columns` (where only some have weights),
+// `normalization_scale` (maxabs), `cost_matrix` and the class features (if any), and everything else as metadata
+// (docs/file_formats.md). Written whole or not at all, and refused when it does not add up.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,12 +31,17 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-model";
-constexpr std::int64_t format_version = 2;  // 2: with class features; what has none is written as 1
+constexpr std::int64_t format_version = 3;
+
+// The oldest that can say it, for older programs' sake: 3 with weights for some columns only, 2 with class features.
+std::int64_t version_for(const Model& model) {
+  return !model.columns.empty() ? 3 : model.class_features.rows() > 0 ? 2 : 1;
+}
 
 json make_metadata(const Model& model) {
   json metadata = {
       {"format", format_name},
-      {"format_version", model.class_features.rows() > 0 ? format_version : 1},
+      {"format_version", version_for(model)},
       {"version", model.version},
       {"d", model.d},
       {"bias", model.bias},
@@ -155,6 +160,12 @@ CsrStore<double> read_csr(const TensorFile& file, std::int64_t m, std::int64_t p
   return phi;
 }
 
+std::vector<std::int32_t> read_columns(const TensorFile& file) {
+  const auto columns = file.get<std::int32_t>("columns");
+  if (columns.empty()) fail(ErrorKind::data, "{}: the model's list of features with weights is empty", file.path());
+  return {columns.begin(), columns.end()};
+}
+
 void read_class_features(const TensorFile& file, const Fields& fields, Model& model) {
   const std::int64_t m = model.m(), p = fields.integer<std::int32_t>("columns");
   if (m < 2 || p < 1) fail(ErrorKind::data, "{}: the model has {} features of {} classes", file.path(), p, m);
@@ -179,6 +190,7 @@ Model read_model(const TensorFile& file) {
   check_format(fields);
   Model model = read_fields(fields);
   const std::int64_t m = model.m();
+  if (file.has("columns")) model.columns = read_columns(file);
   if (fields.has("class_features")) {
     read_class_features(file, fields.object("class_features"), model);
   } else {
@@ -234,6 +246,7 @@ void save_model(const Model& model, const std::string& path) {
   } else {
     tensors.push_back({"weights", "F64", {rows, model.D()}, weights.data()});
   }
+  if (!model.columns.empty()) tensors.push_back({"columns", "I32", {model.width()}, model.columns.data()});
   std::vector<double> gathered;
   if (mapped) add_class_features(model.class_features, tensors, gathered);
   if (model.normalization.kind == NormalizeKind::maxabs) {

@@ -6,6 +6,7 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
+#include "data/columns.hpp"
 #include "engine/blas.hpp"
 #include "engine/class_map.hpp"
 #include "engine/scorer.hpp"
@@ -23,8 +24,9 @@ void check_width(const Model& model, const Features& X) {
 
 // Calls visit(i, s) for every row with its m scores in double.
 template <class Visit>
-void for_each_row(const Model& model, const Features& X, int threads, const Visit& visit) {
-  check_width(model, X);
+void for_each_row(const Model& model, const Features& given, int threads, const Visit& visit) {
+  check_width(model, given);
+  const Features X = on_columns(given, model.columns);
   threads = resolve_threads(threads);
   SingleThreadedBlas blas;
   const std::int64_t n = X.rows(), m = model.m(), panel = panel_rows(m);

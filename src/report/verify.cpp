@@ -12,6 +12,7 @@
 #include "data/check_dataset.hpp"
 #include "data/fingerprint.hpp"
 #include "model/dual_file.hpp"
+#include "model/shared_columns.hpp"
 #include "report/row_check.hpp"
 
 namespace topwolf {
@@ -202,9 +203,9 @@ double example_loss(const Example& example, const Vector& weights, const Loss& l
 
 // What one run over the data finds, example by example.
 struct Pass {
-  Vector loss;           // n: Phi_i at the model's weights
-  Vector infeasibility;  // n
-  std::string fingerprint;
+  Vector loss;              // n: Phi_i at the model's weights
+  Vector infeasibility;     // n
+  std::string fingerprint;  // of the data
   double weight_sum = 0.0;
   double dual_terms = 0.0;  // sum of omega_i (<c_i, alpha_i> - smoothing/2 |alpha_i|^2)
   Vector dual_weights;      // (D x m): sum of omega_i x_i alpha_i^T = lambda N W(A)^T
@@ -214,7 +215,6 @@ Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, con
   const std::int64_t n = data.X.rows(), m = model.m();
   const Vector weights = transposed_weights(model, phi);
   Pass pass;
-  pass.fingerprint = fingerprint(data);
   pass.loss.resize(n);
   pass.infeasibility.resize(n);
   pass.dual_weights.assign(weights.size(), 0.0);
@@ -303,14 +303,22 @@ std::string judge(const Model& model, const Pass& pass, Verification& v) {
 
 }  // namespace
 
-Verification verify(const Dataset& given, const Model& model, const SparseRows& dual) {
+Verification verify(const Dataset& given, const Model& claimed, const SparseRows& dual) {
   Dataset data = given;
+  Model model = claimed;
   data.class_features = model.class_features;
   check_fit(data, model);
   check_dual(dual, data.X.rows(), model.m(), "the dual");
+  const std::string hash = fingerprint(data);
+  if (!model.columns.empty()) {
+    SharedColumns shared = on_shared_columns(data.X, model);
+    data.X = std::move(shared.X);
+    model = std::move(shared.model);
+  }
   const Loss loss = loss_of(model.loss, model.m());
   const ClassRows phi = class_rows(model);
-  const Pass pass = run_over(data, model, phi, loss, dual);
+  Pass pass = run_over(data, model, phi, loss, dual);
+  pass.fingerprint = hash;
   if (!(pass.weight_sum > 0.0)) fail(ErrorKind::data, "the example weights sum to 0");
 
   double losses = 0.0;

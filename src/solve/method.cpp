@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/memory.hpp"
+#include "core/fail.hpp"
 #include "solve/apg.hpp"
 #include "solve/batch.hpp"
 #include "solve/block.hpp"
@@ -12,74 +12,100 @@
 namespace topwolf {
 namespace {
 
-// What either representation should cost, in seconds. The rates are those that bench/scores measured with two threads,
-// steps on the face included.
-struct Costs {
-  double weights, gram;
-};
+// A job may take this share of what is available: the allocator, the libraries and the model need some.
+constexpr double share = 0.9;
 
-Costs expected_costs(const Problem& problem) {
-  constexpr double visits_per_row = 20.0;
-  constexpr double visit = 1.2e-6, product = 4.6e-11;     // weights mode: d (m + block) products a visit
-  constexpr double sum = 1.6e-9, gathered = 3.9e-8;       // Gram mode: n sums for every changed class, m scores
-  constexpr double gram_product = 1.2e-11, block = 32.0;  // and n^2 d / 2 products once
-  const auto n = static_cast<double>(problem.n), m = static_cast<double>(problem.m), d = static_cast<double>(problem.d);
-  return {visits_per_row * n * (visit + d * (m + block) * product),
-          visits_per_row * n * (n * sum + m * gathered) + 0.5 * n * n * d * gram_product};
+bool fits(double bytes, const ProcessMemory& memory) {
+  return bytes <= share * memory.available;
 }
 
-// What block ascent keeps: A and the vectors of a step on the face, some 100 bytes an entry, and six copies of W while
-// it certifies. An example has about twice K entries and a few.
-double block_bytes(const Problem& problem) {
-  const double entries = 8.0 + 2.0 * static_cast<double>(problem.loss.K());
-  constexpr double entry = 100.0, copies = 6.0;
-  return entry * entries * static_cast<double>(problem.n) +
-         copies * 8.0 * static_cast<double>(problem.m) * static_cast<double>(problem.D());
-}
-
-bool choose_gram(const Problem& problem, ScoresName asked, int workers, std::string& why) {
+bool choose_gram(const Workload& work, ScoresName asked, const ProcessMemory& memory, std::string& why) {
   if (asked != ScoresName::automatic) {
     why = "as asked";
     return asked == ScoresName::gram;
   }
-  if (problem.X.index() >= 2) {
+  if (work.sparse) {
     why = "sparse rows make cheap products";
     return false;
   }
-  const double bytes = problem.X.index() % 2 == 0 ? 4.0 : 8.0;
-  // The matrix, and for each worker as much again for its parts in a step on the face, and the scores.
-  const double n = static_cast<double>(problem.n), m = static_cast<double>(problem.m);
-  const double gram_bytes = n * (n + workers * (n + m)) * bytes;
-  if (gram_bytes > 0.25 * physical_memory()) {
-    why = fmt::format("the Gram matrix would take {:.1f} GB", gram_bytes / 1e9);
+  // By what there is in all, not by what is free: the choice, and with it the bits, should not change from day to day.
+  constexpr double share_of_limit = 0.25;
+  const double bytes = training_bytes(work, SolverName::block, true);
+  if (bytes > share_of_limit * memory.limit || !fits(bytes, memory)) {
+    why = fmt::format("with the Gram matrix it would take {:.1f} GB", bytes / 1e9);
     return false;
   }
-  const auto [weights, gram] = expected_costs(problem);
+  const double weights = expected_effort(work, SolverName::block, false).seconds;
+  const double gram = expected_effort(work, SolverName::block, true).seconds;
   why = fmt::format("expected to take {:.2g} s rather than {:.2g} s", std::min(weights, gram), std::max(weights, gram));
   return gram < weights;
 }
 
+// The first change of options with which the job would fit, beginning with those that cost least.
+std::string remedy_for(const Workload& work, const Method& method, const ProcessMemory& memory) {
+  const auto sentence = [](const char* option, double bytes) {
+    return fmt::format("{} needs {:.2f} GB", option, bytes / 1e9);
+  };
+  if (method.gram) {
+    const double bytes = training_bytes(work, method.solver, false);
+    if (fits(bytes, memory)) return sentence("--scores weights", bytes);
+  }
+  if (work.workers > 1) {
+    Workload alone = work;
+    alone.workers = alone.threads = 1;
+    const double bytes = training_bytes(alone, method.solver, method.gram);
+    if (fits(bytes, memory)) return sentence("--threads 1", bytes);
+  }
+  if (work.number > sizeof(float)) {
+    Workload single = work;
+    single.number = sizeof(float);
+    const double bytes = training_bytes(single, method.solver, method.gram);
+    if (fits(bytes, memory)) return sentence("--precision float32", bytes);
+  }
+  for (const SolverName other : {SolverName::block, SolverName::lsfw}) {
+    const double bytes = training_bytes(work, other, false);
+    if (other != method.solver && fits(bytes, memory)) {
+      return sentence(other == SolverName::block ? "--solver block" : "--solver lsfw", bytes);
+    }
+  }
+  return fmt::format("fewer features or classes, or {:.2f} GB more memory are needed",
+                     (method.bytes / share - memory.available) / 1e9);
+}
+
 }  // namespace
 
-Method choose_method(const Problem& problem, const TrainOptions& options, int workers) {
+Method choose_method(const Workload& work, const TrainOptions& options, const ProcessMemory& memory) {
   Method method;
-  const double need = workers * block_bytes(problem);
-  const bool too_large = options.solver == SolverName::automatic && options.scores == ScoresName::automatic &&
-                         need > 0.8 * physical_memory();
+  method.memory = memory;
+  const double block = training_bytes(work, SolverName::block, false);
+  const double lsfw = training_bytes(work, SolverName::lsfw, false);
+  const bool free = options.solver == SolverName::automatic && options.scores == ScoresName::automatic;
+  const bool too_large = free && !fits(block, memory) && lsfw < block;
   method.solver = options.solver != SolverName::automatic ? options.solver
                   : too_large                             ? SolverName::lsfw
                                                           : SolverName::block;
   method.name = to_string(method.solver);
   if (method.solver == SolverName::block) {
     std::string why;
-    method.gram = choose_gram(problem, options.scores, workers, why);
+    method.gram = choose_gram(work, options.scores, memory, why);
     method.choice =
         fmt::format("block ascent with scores from the {}: {}", method.gram ? "Gram matrix" : "weights", why);
   } else {
-    method.choice = too_large ? fmt::format("{}: block ascent would take {:.1f} GB", method.name, need / 1e9)
+    method.choice = too_large ? fmt::format("{}: block ascent would take {:.1f} GB", method.name, block / 1e9)
                               : fmt::format("{}: as asked", method.name);
   }
+  method.bytes = training_bytes(work, method.solver, method.gram);
+  if (!fits(method.bytes, memory)) method.remedy = remedy_for(work, method, memory);
   return method;
+}
+
+void check_memory(const Method& method) {
+  if (method.remedy.empty()) return;
+  fail(ErrorKind::memory, "training with {} would take {:.2f} GB of memory, but {} leaves {:.2f} GB; {}",
+       method.solver != SolverName::block ? method.name
+       : method.gram                      ? "block ascent from the Gram matrix"
+                                          : "block ascent from the weights",
+       method.bytes / 1e9, method.memory.bound, method.memory.available / 1e9, method.remedy);
 }
 
 std::unique_ptr<Solver> make_solver(const Method& method, const Problem& problem, const TrainOptions& options,

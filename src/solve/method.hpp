@@ -1,10 +1,12 @@
-// Which solver, on which representation of the scores, and why.
+// Which solver, on which representation of the scores, and why; what that takes, and whether it is there.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "core/memory.hpp"
 #include "engine/block_scores.hpp"
+#include "solve/footprint.hpp"
 #include "solve/solver.hpp"
 #include "topwolf/options.hpp"
 
@@ -15,11 +17,17 @@ struct Method {
   std::string choice;  // a sentence
   SolverName solver;   // never automatic
   bool gram = false;   // block: scores from the Gram matrix
+  double bytes = 0.0;  // that training takes besides the rows
+  ProcessMemory memory;
+  std::string remedy;  // where that is more than is available: a sentence; else empty
 };
 
-// For a problem of this shape: lambda, the loss and the weights may change afterwards. Each of `workers` problems that
-// are solved at the same time has a part of the memory to itself, and the Gram matrix is everybody's.
-Method choose_method(const Problem& problem, const TrainOptions& options, int workers = 1);
+// For problems of this size: lambda, the loss and the weights may change afterwards. Each worker has a part of the
+// memory to itself, and the Gram matrix is everybody's.
+Method choose_method(const Workload& work, const TrainOptions& options, const ProcessMemory& memory);
+
+// Error{memory} with the figures and the remedy, where there is one.
+void check_memory(const Method& method);
 
 // The problem, the engine and the scores, which only block needs, must outlive the solver.
 std::unique_ptr<Solver> make_solver(const Method& method, const Problem& problem, const TrainOptions& options,

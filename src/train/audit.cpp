@@ -11,6 +11,7 @@
 #include "core/fail.hpp"
 #include "data/text.hpp"
 #include "model/check_model.hpp"
+#include "model/shared_columns.hpp"
 
 namespace topwolf {
 namespace {
@@ -45,7 +46,6 @@ Dataset with_classes_of(const Model& model, const Dataset& data) {
 
 // The model's weights as the problem has them, (m x D), or (p x D) with class features.
 std::vector<double> weights_for(const Model& model, std::int64_t d, double bias) {
-  if (d < model.d) fail(ErrorKind::data, "the data has {} features, but the model has {}", d, model.d);
   const bool mapped = model.class_features.rows() > 0;
   const std::int64_t rows = mapped ? model.class_features.cols() : model.m(), D = d + (bias != 0.0 ? 1 : 0);
   std::vector<double> W(static_cast<std::size_t>(rows * D), 0.0);
@@ -61,6 +61,19 @@ std::vector<double> weights_for(const Model& model, std::int64_t d, double bias)
     to[d] = bias == model.bias ? from[model.d] : from[model.d] * model.bias / bias;
   }
   return W;
+}
+
+// P at the model's weights, where it has some for every column or for a few only.
+double objective_of(const Model& model, const Dataset& rows, const TrainOptions& options) {
+  if (rows.X.cols() < model.d) {
+    fail(ErrorKind::data, "the data has {} features, but the model has {}", rows.X.cols(), model.d);
+  }
+  if (model.columns.empty()) return objective(rows, options, weights_for(model, rows.X.cols(), options.bias));
+  const SharedColumns shared = on_shared_columns(rows.X, model);
+  Dataset narrow = rows;
+  narrow.X = shared.X;
+  narrow.normalization = {};
+  return objective(narrow, options, weights_for(shared.model, narrow.X.cols(), options.bias));
 }
 
 // G3. P / optimum - 1, if the optimum were at `optimum`.
@@ -85,7 +98,7 @@ AuditResult audit(const Dataset& data, const Model& model, const TrainOptions& o
   check_model(model, "the audited model");
   const Dataset rows = with_classes_of(model, data);
   AuditResult result;
-  result.primal = objective(rows, options, weights_for(model, rows.X.cols(), options.bias));
+  result.primal = objective_of(model, rows, options);
   if (!std::isfinite(result.primal))
     fail(ErrorKind::data, "the model's weights are too large: its objective overflows");
   result.training = train(rows, options, observer);

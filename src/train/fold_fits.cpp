@@ -21,6 +21,7 @@ double mean_cost_of(const Trainer& rows, const Fold& fold, const TrainOptions& o
   const Dataset held_out = subset(data, fold.held_out);
   Model probe;
   probe.d = data.X.cols();
+  probe.columns = rows.columns();
   probe.bias = options.bias;
   probe.W = rows.class_weights(fit.W);
   probe.precision = data.X.precision();

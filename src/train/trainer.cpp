@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/fail.hpp"
-#include "core/memory.hpp"
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
+#include "data/columns.hpp"
 #include "data/densify.hpp"
 #include "data/fingerprint.hpp"
 #include "model/dual_file.hpp"
@@ -19,18 +19,6 @@
 namespace topwolf {
 namespace {
 
-// Several copies of W are needed whatever the method; to be killed for memory after an hour would be worse.
-void check_memory(const Problem& problem, std::int64_t phi_columns) {
-  constexpr double copies = 4.0;  // of m x D doubles: W(A), the working W, the best W, and one while they change
-  const auto rows = static_cast<double>(problem.m + phi_columns);
-  const double need = copies * 8.0 * rows * static_cast<double>(problem.D());
-  const double have = physical_memory();
-  if (need > 0.9 * have) {
-    fail(ErrorKind::memory, "weights of {} classes x {} features need {:.1f} GB, but the machine has {:.1f} GB",
-         problem.m, problem.D(), need / 1e9, have / 1e9);
-  }
-}
-
 // Everything but lambda and the loss.
 Problem problem_on(const Dataset& data, const Features& X, double bias) {
   Problem problem;
@@ -38,7 +26,7 @@ Problem problem_on(const Dataset& data, const Features& X, double bias) {
   problem.y = data.y;
   problem.omega = data.weights;
   problem.n = data.X.rows();
-  problem.d = data.X.cols();
+  problem.d = X.cols();
   problem.m = data.classes.size();
   problem.N = weight_sum(data);
   problem.bias = bias;
@@ -62,20 +50,24 @@ LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
 
 }  // namespace
 
-Trainer::Trainer(Dataset data, const TrainOptions& options, int workers) : data_(std::move(data)) {
+Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits) : data_(std::move(data)) {
   check(options);
   check_dataset(data_, options.threads);
-  X_ = dense_where_faster(data_.X);
+  columns_ = kept_columns(data_.X, data_.classes.size());
+  X_ = dense_where_faster(on_columns(data_.X, columns_));
   const Features& phi = data_.class_features;
-  std::shared_ptr<ClassMap> map;
-  if (phi.rows() > 0 && !is_identity(phi.view())) map = std::make_shared<ClassMap>(phi.view());
-  map_ = map;
+  if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
   problem_ = problem_on(data_, X_, options.bias);
   problem_.loss = resolve_loss(options.loss, problem_.m);
   threads_ = threads_for(problem_, options.threads);
-  check_memory(problem_, map_ ? map_->p() : 0);
-  method_ = choose_method(problem_, options, workers);
-  if (map && method_.solver == SolverName::block) map->prepare_products();
+  work_ = workload_of(problem_, options, map_ ? map_->p() : 0, std::max(1, threads_ / workers), workers, fits);
+  method_ = choose_method(work_, options, process_memory());
+}
+
+void Trainer::prepare() {
+  if (engine_) return;
+  check_memory(method_);
+  if (map_ && method_.solver == SolverName::block) map_->prepare_products();
   engine_ = make_engine();
 }
 
@@ -84,6 +76,7 @@ std::unique_ptr<Engine> Trainer::make_engine() const {
 }
 
 void Trainer::make_shared() {
+  prepare();
   if (method_.gram && !gram_) gram_ = make_gram(problem_, threads_);
 }
 
@@ -92,7 +85,13 @@ std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int 
 }
 
 Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
-    : data_(rows.data_), X_(rows.X_), map_(rows.map_), method_(rows.method_), gram_(rows.gram_) {
+    : data_(rows.data_),
+      columns_(rows.columns_),
+      X_(rows.X_),
+      map_(rows.map_),
+      work_(rows.work_),
+      method_(rows.method_),
+      gram_(rows.gram_) {
   data_.weights = std::move(weights);
   problem_ = problem_on(data_, X_, rows.problem_.bias);
   problem_.loss = rows.problem_.loss;
@@ -120,6 +119,7 @@ std::unique_ptr<Solver> Trainer::solver_for(const TrainOptions& options, const F
   } else if (used && scores_) {
     scores_->scale(0.0);
   }
+  solver_.reset();  // two of them would need twice the memory
   std::unique_ptr<Solver> solver = make_solver(method_, problem_, options, *engine_, scores_.get(), threads_);
   if (hooks.resume) {
     State state = *hooks.resume;
@@ -136,6 +136,7 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
   check(options);
   const double earlier_lambda = problem_.lambda;
   set_loss(options, data_.margins, problem_);
+  prepare();
   make_scores();
   run_ = {};
   solver_ = solver_for(options, hooks, earlier_lambda);
@@ -188,7 +189,8 @@ const std::string& Trainer::data_hash() {
 TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   TrainResult out;
   Model& model = out.model;
-  model.d = problem_.d;
+  model.d = data_.X.cols();
+  model.columns = columns_;
   model.bias = problem_.bias;
   model.W = class_weights(fit.W);
   if (data_.class_features.rows() > 0) {
@@ -221,11 +223,27 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
 
 double Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
   set_loss(options, data_.margins, problem_);
-  if (static_cast<std::int64_t>(W.size()) != engine_->geometry().dimension) {
-    fail(ErrorKind::data, "there are {} weights, but {} {} x {} features are needed", W.size(),
-         map_ ? map_->p() : problem_.m, map_ ? "class features" : "classes", problem_.D());
+  prepare();
+  const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
+  const auto size = static_cast<std::int64_t>(W.size());
+  if (size != engine_->geometry().dimension && size != rows * all) {
+    fail(ErrorKind::data, "there are {} weights, but {} {} x {} features are needed", W.size(), rows,
+         map_ ? "class features" : "classes", all);
   }
-  return primal_value(problem_, squared_norm(W), engine_->loss_sum(W).sum);
+  const bool whole = size != engine_->geometry().dimension;
+  return primal_value(problem_, squared_norm(W), engine_->loss_sum(whole ? on_own_columns(W) : W).sum);
+}
+
+// Of weights on all columns.
+std::vector<double> Trainer::on_own_columns(const std::vector<double>& W) const {
+  const std::int64_t d = data_.X.cols(), D = problem_.D(), all = d + D - problem_.d;
+  std::vector<double> own;
+  own.reserve(static_cast<std::size_t>(engine_->geometry().dimension));
+  for (auto row = W.begin(); row != W.end(); row += all) {
+    for (const std::int32_t c : columns_) own.push_back(row[c]);
+    if (all > d) own.push_back(row[d]);
+  }
+  return own;
 }
 
 }  // namespace topwolf

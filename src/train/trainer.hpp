@@ -37,8 +37,8 @@ struct FitHooks {
 class Trainer {
  public:
   // Throws Error{data} for rows that cannot be trained on. From the options come solver, scores, bias and threads;
-  // `workers` trainers with the same rows will be at work at the same time.
-  Trainer(Dataset data, const TrainOptions& options, int workers = 1);
+  // `workers` trainers with the same rows will be at work at the same time, on so many fits in all.
+  Trainer(Dataset data, const TrainOptions& options, int workers = 1, std::int64_t fits = 1);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -47,6 +47,7 @@ class Trainer {
   void make_shared();
   std::unique_ptr<Trainer> with_weights(std::vector<double> weights, int threads) const;
 
+  // Throws Error{memory} before anything large is made, where method().remedy says that there is too little.
   // Solves the problem of these options, which must not differ from the trainer's own in what it took from them. The
   // clock counts for the time limit.
   Fit fit(const TrainOptions& options, const Stopwatch& clock, const FitHooks& hooks = {});
@@ -62,24 +63,31 @@ class Trainer {
   // The weights of a fit, class by class (m x D).
   std::vector<double> class_weights(std::vector<double> W) const;
 
-  // P(W) in double.
+  // P(W) in double, at weights on all columns or on columns().
   double primal(const TrainOptions& options, const std::vector<double>& W);
 
   const Dataset& data() const { return data_; }
   const Method& method() const { return method_; }
+  const Workload& work() const { return work_; }
+  // That have weights; empty: all.
+  const std::vector<std::int32_t>& columns() const { return columns_; }
   bool sparse() const { return X_.sparse(); }
 
  private:
   Trainer(const Trainer& rows, std::vector<double> weights, int threads);
+  void prepare();
   std::unique_ptr<Engine> make_engine() const;
   void make_scores();
+  std::vector<double> on_own_columns(const std::vector<double>& W) const;
   std::unique_ptr<Solver> solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda);
 
   Dataset data_;
-  Features X_;                           // dense where that is faster
-  std::shared_ptr<const ClassMap> map_;  // with class features other than the identity
+  std::vector<std::int32_t> columns_;  // that are trained on; empty: all
+  Features X_;                         // on these, dense where that is faster
+  std::shared_ptr<ClassMap> map_;      // with class features other than the identity
   Problem problem_;
   int threads_;
+  Workload work_{};
   Method method_;
   std::shared_ptr<const Gram> gram_;
   std::unique_ptr<Engine> engine_;

@@ -132,8 +132,50 @@ TEST(ModelFile, loads_the_same_model_or_none_when_a_byte_is_changed) {
 }
 
 TEST(ModelFile, of_a_newer_version_is_refused_with_advice) {
-  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 3; }),
-              HasSubstr("format version 3, but this topwolf reads versions 1 to 2; use a newer one"));
+  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 4; }),
+              HasSubstr("format version 4, but this topwolf reads versions 1 to 3; use a newer one"));
+}
+
+// Files that earlier versions of the program wrote stay readable for ever.
+TEST(ModelFile, of_format_1_2_and_3_still_loads) {
+  const Features row(FeatureStore(DenseStore<float>{{1.0f, 0.3f, 0.0f}, 1, 3}));
+  const Model first = load_model(TOPWOLF_TEST_FILES "/model_v1.topwolf");
+  EXPECT_EQ(first.normalization.kind, NormalizeKind::maxabs);
+  EXPECT_EQ(first.certificate.primal, 0.2852839198747059);
+  EXPECT_TRUE(first.columns.empty());
+  const Model second = load_model(TOPWOLF_TEST_FILES "/model_v2.topwolf");
+  EXPECT_EQ(second.class_features.cols(), 3);
+  EXPECT_NEAR(decision_scores(second, row)[0], 0.499794553, 1e-9);
+  const Model third = load_model(TOPWOLF_TEST_FILES "/model_v3.topwolf");
+  EXPECT_EQ(third.d, 10'000'000);
+  EXPECT_EQ(third.columns, (std::vector<std::int32_t>{2, 499, 9'999'999}));
+  const Features wide(FeatureStore(CsrStore<float>{{0, 2}, {2, 499}, {1.0f, 0.5f}, 1, third.d}));
+  EXPECT_NEAR(decision_scores(third, wide)[0], 0.666666595, 1e-9);
+}
+
+Model few_columns() {
+  Model model = sample_model();
+  model.d = 2'000'000'000;
+  model.normalization = {};
+  model.columns = {7, 1'999'999'999};
+  return model;
+}
+
+TEST(ModelFile, holds_weights_of_some_columns_alone) {
+  EXPECT_TRUE(same_model(reloaded(few_columns()), few_columns()));
+}
+
+TEST(ModelFile, with_columns_that_do_not_fit_is_refused) {
+  const TempFolder folder;
+  const auto refused = [&](std::vector<std::int32_t> columns) {
+    Model model = few_columns();
+    model.columns = std::move(columns);
+    return error_of(ErrorKind::data, [&] { save_model(model, folder.file("m.topwolf")); });
+  };
+  EXPECT_THAT(refused({7, 7}), HasSubstr("weights of feature 8 after feature 8; they ascend to 2000000000"));
+  EXPECT_THAT(refused({7, 2'000'000'000}), HasSubstr("weights of feature 2000000001 after feature 8"));
+  EXPECT_THAT(refused({-1, 7}), HasSubstr("weights of feature 0 after feature 0"));
+  EXPECT_THAT(refused({7}), HasSubstr("9 weights, where 6 are needed"));
 }
 
 TEST(ModelFile, of_another_kind_is_refused) {

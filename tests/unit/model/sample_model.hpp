@@ -41,7 +41,7 @@ inline bool same_model(const Model& a, const Model& b) {
   const bool certificates_agree =
       !a.certified || (a.status == b.status && a.certificate.primal == b.certificate.primal &&
                        a.certificate.dual == b.certificate.dual);
-  return a.d == b.d && a.bias == b.bias && a.W == b.W && a.precision == b.precision &&
+  return a.d == b.d && a.columns == b.columns && a.bias == b.bias && a.W == b.W && a.precision == b.precision &&
          a.classes.type == b.classes.type && a.classes.names == b.classes.names &&
          a.normalization.kind == b.normalization.kind && a.normalization.scale == b.normalization.scale &&
          a.index_base == b.index_base && a.loss.name == b.loss.name && a.loss.k == b.loss.k &&

@@ -1,0 +1,41 @@
+#include "model/shared_columns.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "data/columns.hpp"
+
+namespace topwolf {
+namespace {
+
+// W (rows x D) from `columns` to `shared`, which holds all of them; the constant feature stays the last.
+std::vector<double> spread(const std::vector<double>& W, const std::vector<std::int32_t>& columns,
+                           const std::vector<std::int32_t>& shared, std::size_t constant) {
+  const std::size_t from_D = columns.size() + constant, to_D = shared.size() + constant, rows = W.size() / from_D;
+  std::vector<double> out(rows * to_D, 0.0);
+  std::size_t to = 0;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    while (shared[to] != columns[c]) ++to;
+    for (std::size_t j = 0; j < rows; ++j) out[j * to_D + to] = W[j * from_D + c];
+  }
+  for (std::size_t j = 0; constant > 0 && j < rows; ++j) out[j * to_D + to_D - 1] = W[j * from_D + from_D - 1];
+  return out;
+}
+
+}  // namespace
+
+SharedColumns on_shared_columns(const Features& X, const Model& model) {
+  const std::vector<std::int32_t> used = occurring_columns(X);
+  std::vector<std::int32_t> shared;
+  std::set_union(used.begin(), used.end(), model.columns.begin(), model.columns.end(), std::back_inserter(shared));
+  SharedColumns out{on_columns(X, shared), model};
+  const std::size_t constant = model.bias != 0.0 ? 1 : 0;
+  out.model.W = spread(model.W, model.columns, shared, constant);
+  if (!model.V.empty()) out.model.V = spread(model.V, model.columns, shared, constant);
+  out.model.columns.clear();
+  out.model.d = static_cast<std::int64_t>(shared.size());
+  out.model.normalization = {};
+  return out;
+}
+
+}  // namespace topwolf

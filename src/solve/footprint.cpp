@@ -1,0 +1,101 @@
+#include "solve/footprint.hpp"
+
+#include <algorithm>
+
+#include "engine/scorer.hpp"
+
+namespace topwolf {
+namespace {
+
+constexpr double wide = sizeof(double);
+
+// An example's entries of A: a few more than a vertex has.
+double entries_of(const Workload& work) {
+  return std::min(work.m, std::max(5.0, work.K + 2.0));
+}
+
+// One dual, row by row: a vector, what the allocator adds, and room to grow.
+double dual_bytes(const Workload& work) {
+  constexpr double row = 24.0 + 16.0, entry = 20.0;
+  return work.n * (row + entry * entries_of(work));
+}
+
+// What every engine has: lengths and ranks of the rows, and the scores of a panel for each thread, in both precisions.
+double engine_bytes(const Workload& work) {
+  constexpr double row = 32.0;
+  const double panel = static_cast<double>(panel_rows(static_cast<std::int64_t>(work.m)));
+  return row * work.n + work.threads * panel * work.m * (work.number + 3.0 * wide);
+}
+
+// Block ascent keeps W(A), the best W and the one that is being certified, whose scores need it once more; in the
+// precision of the rows the working weights or scores, and those of a step on the face.
+double block_bytes(const Workload& work, bool gram) {
+  constexpr double row = 64.0, entry = 100.0;  // of the order and the rests; of a step on the face
+  const double rows = dual_bytes(work) + work.n * (row + entry * entries_of(work));
+  const double W = work.m * work.D, V = work.class_columns * work.D;
+  if (V > 0.0) return rows + wide * (3.0 * V + 5.0 * W) + work.number * (gram ? work.m * work.n : W);
+  // The Gram matrices of the rows of each class, where they take less than that of all.
+  const double packed = work.n * work.n * std::min(1.0, 4.0 / work.m);
+  return rows + 4.0 * wide * W + work.number * (gram ? work.m * work.n + packed : 2.0 * W);
+}
+
+// Each W is held by whoever is named in batch.cpp and apg.cpp, then twice while it is certified.
+double batch_bytes(const Workload& work, SolverName solver) {
+  const bool apg = solver == SolverName::apg;
+  const double held = apg ? 6.0 : 4.0, duals = apg ? 3.0 : work.holds_dual ? 2.0 : 0.0;
+  const double W = work.m * work.D, V = work.class_columns * work.D;
+  const double weights = V > 0.0 ? wide * ((held + 1.0) * V + 3.0 * W) : wide * (held + 2.0) * W;
+  return weights + work.number * W + duals * dual_bytes(work);
+}
+
+}  // namespace
+
+Workload workload_of(const Problem& problem, const TrainOptions& options, std::int64_t class_columns, int threads,
+                     int workers, std::int64_t fits) {
+  Workload work{};
+  work.n = static_cast<double>(problem.n);
+  work.m = static_cast<double>(problem.m);
+  work.D = static_cast<double>(problem.D());
+  work.sparse = problem.X.index() >= 2;
+  work.number = problem.X.index() % 2 == 0 ? sizeof(float) : sizeof(double);
+  work.stored = std::visit(
+      [](const auto& X) {
+        if constexpr (requires { X.row_begin; }) return static_cast<double>(X.row_begin[X.rows]);
+        return static_cast<double>(X.rows) * static_cast<double>(X.cols);
+      },
+      problem.X);
+  work.class_columns = static_cast<double>(class_columns);
+  work.K = static_cast<double>(problem.loss.K());
+  work.holds_dual = options.keep_dual || problem.loss.smoothing > 0.0;
+  work.threads = threads;
+  work.workers = workers;
+  work.fits = fits;
+  return work;
+}
+
+double training_bytes(const Workload& work, SolverName solver, bool gram) {
+  const bool block = solver == SolverName::block;
+  const double each = engine_bytes(work) + (block ? block_bytes(work, gram) : batch_bytes(work, solver));
+  return work.workers * each + (gram ? work.number * work.n * work.n : 0.0);
+}
+
+// The rates are those that bench/scores measured with two threads, steps on the face included.
+Effort expected_effort(const Workload& work, SolverName solver, bool gram) {
+  constexpr double visits_per_row = 20.0;
+  constexpr double visit = 1.2e-6, product = 4.6e-11, sparse_product = 2.3e-10;
+  constexpr double block = 32.0;                     // weights mode: d (m + block) products a visit
+  constexpr double sum = 1.6e-9, gathered = 3.9e-8;  // Gram mode: n sums for every changed class, m scores
+  constexpr double gram_product = 1.2e-11;           // and n^2 d / 2 products once
+  const double n = work.n, m = work.m, d = work.stored / std::max(1.0, n);
+  if (solver == SolverName::block && gram) {
+    return {visits_per_row, visits_per_row * n * (n * sum + m * gathered) + 0.5 * n * n * d * gram_product};
+  }
+  const double row = work.sparse ? visit + d * m * sparse_product : visit + d * (m + block) * product;
+  const double passes = solver == SolverName::block  ? visits_per_row
+                        : solver == SolverName::apg  ? 200.0
+                        : solver == SolverName::lsfw ? 1000.0
+                                                     : 5000.0;
+  return {passes, passes * n * row};
+}
+
+}  // namespace topwolf

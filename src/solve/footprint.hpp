@@ -1,0 +1,36 @@
+// What a method takes: memory at its peak, and a guess at passes and seconds. The only place where either is estimated;
+// tests/cli/test_memory.py compares the memory with what is measured.
+#pragma once
+
+#include "engine/problem.hpp"
+#include "topwolf/options.hpp"
+
+namespace topwolf {
+
+// What is to be solved, as far as it matters here. Counts are doubles, because their products are large.
+struct Workload {
+  double n, m, D;
+  double stored;         // values of X
+  double number;         // bytes of one of them
+  double class_columns;  // of the class features; 0: none
+  double K;              // of the loss
+  bool sparse;
+  bool holds_dual;    // whatever the method: A is asked for, or smoothing needs it
+  int threads;        // of one job
+  int workers;        // jobs at the same time, on the same rows
+  std::int64_t fits;  // one after the other in all
+};
+
+Workload workload_of(const Problem& problem, const TrainOptions& options, std::int64_t class_columns, int threads,
+                     int workers, std::int64_t fits);
+
+// Bytes at the peak, besides the rows themselves. `gram`: block, from the Gram matrix.
+double training_bytes(const Workload& work, SolverName solver, bool gram);
+
+// Of one fit to the usual tolerance. Guesses: how hard a problem is shows only when it is solved.
+struct Effort {
+  double passes, seconds;
+};
+Effort expected_effort(const Workload& work, SolverName solver, bool gram);
+
+}  // namespace topwolf

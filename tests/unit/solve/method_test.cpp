@@ -1,0 +1,86 @@
+// The choice of the method by what it takes, and what is said where nothing fits.
+#include "solve/method.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/core/temp_folder.hpp"
+
+namespace topwolf {
+namespace {
+
+using ::testing::HasSubstr;
+
+Workload dense(double n, double m, double d, double number = sizeof(float)) {
+  return {n, m, d, n * d, number, 0.0, 1.0, false, false, 1, 1, 1};
+}
+
+ProcessMemory memory_of(double bytes) {
+  return {bytes, bytes, "the machine"};
+}
+
+TrainOptions asking(SolverName solver, ScoresName scores = ScoresName::automatic) {
+  TrainOptions options;
+  options.solver = solver;
+  options.scores = scores;
+  return options;
+}
+
+TEST(Method, from_the_Gram_matrix_only_where_a_quarter_of_the_memory_holds_it) {
+  const Workload few = dense(2000, 100, 20000);
+  EXPECT_TRUE(choose_method(few, {}, memory_of(8e9)).gram);
+  const Method method = choose_method(few, {}, memory_of(1e8));
+  EXPECT_FALSE(method.gram);
+  EXPECT_THAT(method.choice, HasSubstr("with the Gram matrix it would take"));
+}
+
+TEST(Method, is_lsfw_where_the_rows_of_block_ascent_do_not_fit) {
+  const Workload many = dense(1e8, 10, 10);
+  const double block = training_bytes(many, SolverName::block, false),
+               lsfw = training_bytes(many, SolverName::lsfw, false);
+  ASSERT_LT(2.0 * lsfw, block);
+  const Method method = choose_method(many, {}, memory_of(2.0 * lsfw));
+  EXPECT_EQ(method.solver, SolverName::lsfw);
+  EXPECT_THAT(method.choice, HasSubstr("block ascent would take"));
+  EXPECT_EQ(method.remedy, "");
+  check_memory(method);
+  EXPECT_EQ(choose_method(many, {}, memory_of(2.0 * block)).solver, SolverName::block);
+}
+
+TEST(Method, that_does_not_fit_is_refused_with_what_would) {
+  const auto refusal = [](const Workload& work, const TrainOptions& options, double bytes) {
+    return error_of(ErrorKind::memory, [&] { check_memory(choose_method(work, options, memory_of(bytes))); });
+  };
+  const Workload rows = dense(50000, 10, 10);
+  EXPECT_THAT(refusal(rows, asking(SolverName::block, ScoresName::gram), 1e9),
+              ::testing::AllOf(HasSubstr("from the Gram matrix would take 14"), HasSubstr("the machine leaves 1.00 GB"),
+                               HasSubstr("; --scores weights needs 0.0")));
+  const Workload wide = dense(1000, 1000, 1e5, sizeof(double));
+  const double need = training_bytes(wide, SolverName::block, false);
+  EXPECT_THAT(refusal(wide, asking(SolverName::block, ScoresName::weights), need),
+              HasSubstr("; --precision float32 needs 4.0"));
+  EXPECT_THAT(refusal(dense(1e8, 10, 10), asking(SolverName::block), 1e10), HasSubstr("; --solver lsfw needs"));
+  EXPECT_THAT(refusal(wide, asking(SolverName::apg), 1.2 * need), HasSubstr("; --solver block needs 4.8"));
+  Workload folds = dense(1000, 1000, 1e5);
+  folds.workers = 5;
+  EXPECT_THAT(refusal(folds, asking(SolverName::block, ScoresName::weights), need), HasSubstr("; --threads 1 needs"));
+  EXPECT_THAT(refusal(wide, asking(SolverName::block), 1e9), HasSubstr("; fewer features or classes, or 4"));
+}
+
+TEST(Method, takes_more_memory_with_more_of_everything) {
+  const Workload small = dense(1000, 100, 100);
+  for (const SolverName solver : {SolverName::block, SolverName::apg, SolverName::lsfw, SolverName::stdfw}) {
+    for (const bool gram : {false, true}) {
+      if (gram && solver != SolverName::block) continue;
+      const double bytes = training_bytes(small, solver, gram);
+      for (double Workload::*field : {&Workload::n, &Workload::m, &Workload::D, &Workload::number}) {
+        Workload larger = small;
+        larger.*field *= 2.0;
+        EXPECT_GT(training_bytes(larger, solver, gram), bytes);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace topwolf
