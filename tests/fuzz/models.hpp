@@ -1,6 +1,7 @@
 // When two models are the same, and what every model must be.
 #pragma once
 
+#include <numeric>
 #include <set>
 
 #include "fuzz.hpp"
@@ -10,7 +11,7 @@
 namespace topwolf::fuzz {
 
 inline bool same_classifier(const Model& a, const Model& b) {
-  return a.d == b.d && a.bias == b.bias && a.W == b.W && a.classes.type == b.classes.type &&
+  return a.d == b.d && a.columns == b.columns && a.bias == b.bias && a.W == b.W && a.classes.type == b.classes.type &&
          a.classes.names == b.classes.names;
 }
 
@@ -35,8 +36,15 @@ inline void check_loaded_model(const Model& model) {
   save_model(model, path);
   require(same_model(model, load_model(path)), "a model saved and loaded again is the same");
 
-  DenseStore<double> X{std::vector<double>(static_cast<std::size_t>(2 * model.d)), 2, model.d};
-  std::fill(X.values.begin() + model.d, X.values.end(), 1.0);
+  // A row of zeros and a row of ones; sparse, for a model may have weights for few of very many features.
+  std::vector<std::int32_t> columns = model.columns;
+  if (columns.empty()) {
+    columns.resize(static_cast<std::size_t>(model.d));
+    std::iota(columns.begin(), columns.end(), 0);
+  }
+  const auto stored = static_cast<std::int64_t>(columns.size());
+  std::vector<double> ones(columns.size(), 1.0);
+  CsrStore<double> X{{0, 0, stored}, std::move(columns), std::move(ones), 2, model.d};
   const TopK best = predict_top_k(model, Features(FeatureStore(std::move(X))), model.m(), 1);
   require(static_cast<std::int64_t>(best.classes.size()) == 2 * model.m(), "every class of every row is ranked");
   for (std::int64_t i = 0; i < 2; ++i) {
