@@ -142,15 +142,9 @@ class Watch {
 
   bool operator()(const Progress& progress) {
     records_.push_back(progress);
-    const bool asked = !observer_.is_none();
-    // Waiting for the interpreter can take longer than an iteration.
-    constexpr double signal_interval_s = 0.05;
-    if (!asked && progress.seconds - last_look_s_ < signal_interval_s) return true;
-    last_look_s_ = progress.seconds;
+    if (observer_.is_none()) return true;
     nb::gil_scoped_acquire acquire;
     try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (!asked) return true;
       const std::shared_ptr<const Progress> now(&progress, [](const Progress*) {});
       return !nb::cast<bool>(observer_(PyRecord{progress, now, rows_}));
     } catch (nb::python_error& error) {
@@ -159,10 +153,24 @@ class Watch {
     }
   }
 
+  // Within a pass, too. Waiting for the interpreter can take longer than an iteration.
+  bool signalled() {
+    constexpr double signal_interval_s = 0.05;
+    const double now = clock_.seconds();
+    if (now - last_look_s_ < signal_interval_s) return false;
+    last_look_s_ = now;
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() == 0) return false;
+    nb::python_error error;
+    error_ = taken(error);
+    return true;
+  }
+
   const std::vector<IterationRecord>& records() const { return records_; }
   const nb::object& error() const { return error_; }
 
  private:
+  const Stopwatch clock_;
   nb::object observer_;
   std::size_t rows_;
   std::vector<IterationRecord> records_;
@@ -186,9 +194,10 @@ nb::dict result_dict(TrainResult result, const std::vector<IterationRecord>& rec
 // `error` is what ended training from outside, such as KeyboardInterrupt: the model is there all the same.
 nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
                      const nb::object& weights, const nb::object& observer) {
-  const TrainOptions asked = options_from(options);
+  TrainOptions asked = options_from(options);
   const Dataset data = dataset_from(features, y, m, weights, options);
   Watch watch(observer, m);
+  asked.should_stop = [&] { return watch.signalled(); };
   TrainResult result;
   {
     nb::gil_scoped_release release;
@@ -202,12 +211,13 @@ nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64
 // psi as numbers: a row for every example and class.
 nb::dict train_tensor(const PyFeatures& psi, const LabelArray& y, std::int64_t m, const nb::dict& options,
                       const nb::object& weights, const nb::object& observer) {
-  const TrainOptions asked = options_from(options);
+  TrainOptions asked = options_from(options);
   JointLabels labels;
   labels.y = to_vector(y);
   if (!weights.is_none()) labels.weights = to_vector(nb::cast<DoubleArray>(weights));
   labels.margins = margins_from(options);
   Watch watch(observer, 1);
+  asked.should_stop = [&] { return watch.signalled(); };
   JointResult result;
   {
     nb::gil_scoped_release release;
@@ -262,9 +272,9 @@ nb::object by_point(const CvResult& result, std::vector<T> CvPoint::*field) {
 // The search runs in threads of its own, while this one, which Python tells about signals, looks after it. The first
 // Ctrl-C ends the search, which leaves its best point to be fitted to all rows, or that fit; a second one, or any other
 // error, ends all.
-CvResult search(const Dataset& data, const CvOptions& options, const nb::object& narrator, nb::object& error,
-                bool& given_up) {
+CvResult search(const Dataset& data, CvOptions options, const nb::object& narrator, nb::object& error, bool& given_up) {
   std::atomic<bool> stop{false}, abandoned{false};
+  options.train.should_stop = [&] { return stop.load(); };
   std::mutex guard;
   CvProgress latest;
   auto job = std::async(std::launch::async, [&] {

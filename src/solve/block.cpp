@@ -56,6 +56,8 @@ class BlockSolver final : public Solver {
       moved_ |= ascend(block);
     }
     in_epoch_ = false;
+    order_.clear();
+    visited_ = 0;
     // Nobody moved: those at rest may have to. Only when everybody was asked is there nowhere to go.
     bool stuck = !moved_ && resting_ == 0;
     if (!moved_) std::fill(due_.begin(), due_.end(), 0);
@@ -149,12 +151,14 @@ class BlockSolver final : public Solver {
     in_epoch_ = true;
   }
 
-  // An order from a file must name rows.
+  // An order from a file must name the rows that do not rest.
   void check_order(State& state) const {
     const auto size = static_cast<std::int64_t>(order_.size());
+    std::int64_t expected = -resting_;
+    for (std::int64_t i = 0; i < problem_.n; ++i) expected += problem_.weight(i) > 0.0 ? 1 : 0;
     const bool rows =
         std::all_of(order_.begin(), order_.end(), [&](std::int64_t i) { return i >= 0 && i < problem_.n; });
-    if (!rows || size > problem_.n || visited_ < 0 || visited_ > size) state.refuse("order");
+    if (!rows || size != (in_epoch_ ? expected : 0) || visited_ < 0 || visited_ > size) state.refuse("order");
   }
 
   // The examples whose turn it is, in random order.

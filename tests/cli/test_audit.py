@@ -44,7 +44,8 @@ def optimum(topwolf, data, *options):
 def check_bracket(found, primal, dual):
     assert found["optimum_at_least"] <= primal and found["optimum_at_most"] >= dual
     assert found["excess_at_least"] <= found["objective"] / dual - 1
-    assert found["excess_at_most"] >= found["objective"] / primal - 1
+    most = found["excess_at_most"]  # null where nothing is known: before the first pass
+    assert most is None or most >= found["objective"] / primal - 1
 
 
 @pytest.mark.parametrize("bias", [-1, 1, 2.5])
@@ -140,7 +141,8 @@ def test_our_own_model_is_audited_by_its_own_problem(topwolf, train_svm, tmp_pat
     found = topwolf.json("audit", train_svm, "m.topwolf")
     for key in ("loss", "k", "smoothing", "lambda", "bias", "normalize", "precision"):
         assert found[key] == trained[key], key
-    assert found["objective"] == trained["primal"]
+    assert found["objective"] == pytest.approx(trained["primal"], rel=1e-12)
+    assert found["objective"] <= trained["primal"], "a certificate is rounded up"
     assert found["excess_at_least"] <= 1e-5 and found["excess_at_most"] <= 2e-4
     assert found["warnings"] == []
 

@@ -365,7 +365,7 @@ def test_held_out_rows_may_have_weights_in_their_labels(topwolf, data):
 
 @pytest.mark.parametrize(
     "content, saying",
-    [("1\n" * 149, "149 weights for 150 rows"), ("-1\n" * 150, "at least 0"), ("nan\n" * 150, "not finite"), ("x\n" * 150, "at least 0"), ("0\n" * 150, "all example weights are 0")],
+    [("1\n" * 149, "149 weights for 150 rows"), ("-1\n" * 150, "at least 0"), ("nan\n" * 150, "not a finite number"), ("x\n" * 150, "at least 0"), ("0\n" * 150, "all example weights are 0")],
 )
 def test_bad_weights_are_refused(topwolf, data, content, saying):
     (topwolf.folder / "w.txt").write_text(content)

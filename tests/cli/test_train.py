@@ -293,7 +293,9 @@ def test_one_file_under_two_names_is_refused_for_model_and_dual(topwolf, train_s
 
 def test_weights_beyond_the_memory_exit_6_with_a_sentence(topwolf, tmp_path):
     (tmp_path / "wide.svm").write_text("1 1:1\n2 2000000000:1\n")
-    topwolf.refuses("train", "wide.svm", code=6, saying="classes x 2000000000 features need")
+    topwolf("train", "wide.svm")  # two features occur
+    (tmp_path / "many.svm").write_text("".join(f"{j} {j}:1\n" for j in range(1, 100001)))
+    topwolf.refuses("train", "many.svm", code=6, saying="GB")
 
 
 def test_numbers_beyond_a_double_are_refused(topwolf, train_svm):

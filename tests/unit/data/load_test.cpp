@@ -219,7 +219,8 @@ TEST_F(Load, refuses_stored_data_whose_parts_do_not_fit) {
   EXPECT_THAT(error_with(start + R"("rows":3,"cols":1})"), HasSubstr("do not fit its shape"));
   EXPECT_THAT(error_with(start + R"("rows":4611686018427387904,"cols":4})"), HasSubstr("do not fit its shape"));
   EXPECT_THAT(error_with(start + R"("rows":-2,"cols":-1})"), HasSubstr("out of range"));
-  EXPECT_THAT(error_with(start + R"("rows":"2","cols":1})"), HasSubstr("incomplete"));
+  EXPECT_THAT(error_with(start + R"("rows":"2","cols":1})"), HasSubstr("out of range"));
+  EXPECT_THAT(error_with(start + R"("cols":1})"), HasSubstr("incomplete"));
   EXPECT_THAT(error_with(R"({"format":"model"})"), HasSubstr("something else"));
   EXPECT_THAT(data_error(at(put("b.twd", "1 1:1\n"))), HasSubstr("b.twd"));
 }
