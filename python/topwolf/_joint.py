@@ -119,7 +119,7 @@ class TopwolfJointClassifier(BaseEstimator):
             weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight").ravel()
         probe = self._probe(m)
         options = {**probe._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
-        observer, table = probe._observer(callback, {})
+        observer, table = probe._observer(callback, {}, None)
         result = _core.train_tensor(to_features(rows), numbers_of, m, options, weights, observer)
         if table is not None:
             table.finish()

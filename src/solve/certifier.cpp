@@ -50,8 +50,8 @@ Certifier::Certifier(const Problem& problem, Engine& engine)
 void Certifier::offer_weights(std::vector<double> W, const DualRows* A, std::vector<double>* shares) {
   keep_if_better(W, {A, shares});
   // Where 0 is still the best, a part of the way to W may be better: no weights at all are of no use to anybody.
-  constexpr double part = 0.25;
-  for (int tries = 0; tries < 3 && nothing_better_ && length(W) > 0.0; ++tries) {
+  constexpr double part = 1.0 / 16.0;
+  for (int tries = 0; tries < 4 && nothing_better_ && length(W) > 0.0; ++tries) {
     for (double& w : W) w *= part;
     keep_if_better(W, {});
   }

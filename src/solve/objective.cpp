@@ -9,6 +9,9 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double few = 16.0 * unit_roundoff;  // the rounding of a handful of operations, and of length()
 
+// Sums of numbers near the smallest that there are have no precision left. Beside any others this is nothing.
+constexpr double vanishing = 1e-300;
+
 // lambda/2 length^2, where neither square need be a number.
 double regulariser(const Problem& problem, double length) {
   const double scaled = std::sqrt(problem.lambda) * length;
@@ -51,7 +54,8 @@ DualSums dual_sums(const Problem& problem, const DualRows& A) {
 double primal_bound(const Problem& problem, double W_length, const LossSum& loss) {
   constexpr double up = 1.0 + 5.0 * few;
   const double bound = up * (regulariser(problem, W_length) + (loss.sum + loss.rounding) / problem.N);
-  return std::isnan(bound) ? infinity : bound;
+  if (std::isnan(bound)) return infinity;
+  return bound > 0.0 ? bound + vanishing : bound;
 }
 
 double dual_bound(const Problem& problem, const DualSketch& sketch) {
@@ -59,7 +63,7 @@ double dual_bound(const Problem& problem, const DualSketch& sketch) {
   const double up = 1.0 + 5.0 * few + sketch.rounding, down = 1.0 - 5.0 * few - sketch.rounding;
   const double loss =
       up * (regulariser(problem, sketch.W_length + sketch.drift) + 0.5 * smoothing * sketch.alpha_norm2 / problem.N);
-  const double bound = down * (sketch.c_alpha / problem.N) - loss;
+  const double bound = down * (sketch.c_alpha / problem.N) - loss - vanishing;
   return std::isnan(bound) ? -infinity : bound;
 }
 

@@ -1,6 +1,7 @@
 #include "train/search_record.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 

@@ -20,13 +20,7 @@ class Referee {
   using Row = std::vector<Real>;
 
   Referee(const Dataset& data, const LossSpec& spec, const Loss& loss, double lambda, double bias)
-      : data_(data),
-        spec_(spec),
-        loss_(loss),
-        lambda_(lambda),
-        bias_(bias),
-        n_(data.X.rows()),
-        m_(data.classes.size()) {
+      : data_(data), spec_(spec), loss_(loss), lambda_(lambda), n_(data.X.rows()), m_(data.classes.size()) {
     for (std::int64_t i = 0; i < n_; ++i) N_ += omega(i);
     X_ = dense(data.X);
     if (data.class_features.rows() > 0) phi_ = dense(data.class_features);
@@ -180,7 +174,7 @@ class Referee {
   const Dataset& data_;
   const LossSpec spec_;
   const Loss loss_;
-  const double lambda_, bias_;
+  const double lambda_;
   const std::int64_t n_, m_;
   Real N_ = 0.0L;
   std::vector<Row> X_, phi_, delta_;
