@@ -9,8 +9,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double few = 16.0 * unit_roundoff;  // the rounding of a handful of operations, and of length()
 
-// Sums of numbers near the smallest that there are have no precision left. Beside any others this is nothing.
-constexpr double vanishing = 1e-300;
+// Numbers near the smallest that there are, 5e-324, have no precision left. Beside any others this is nothing.
+constexpr double vanishing = 1e-316;
 
 // lambda/2 length^2, where neither square need be a number.
 double regulariser(const Problem& problem, double length) {

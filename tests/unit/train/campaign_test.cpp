@@ -187,7 +187,7 @@ void judge(const Trial& trial) {
       Referee(trial.data, trial.options.loss, sharp, result.model.lambda, trial.options.bias).primal(nothing);
   const long double allowed = 1e-12L * std::max(std::abs(claim.primal), std::abs(claim.dual));
   EXPECT_GE(claim.primal, primal - allowed);
-  EXPECT_LE(claim.primal, without + 1e-11L * size + 1e-299L) << "worse than no model";
+  EXPECT_LE(claim.primal, without + 1e-11L * size + 1e-315L) << "worse than no model";
   EXPECT_GE(claim.dual, 0.0);
   EXPECT_LE(claim.dual, claim.primal + allowed);
   EXPECT_TRUE(std::isfinite(claim.primal));
