@@ -169,7 +169,10 @@ class CrossValidation {
     for (const Fold& fold : options_.folds) training += static_cast<double>(fold.training.size());
     const double rows = static_cast<double>(rows_.data().X.rows()) * static_cast<double>(table_.folds);
     refit_s_ = refit_seconds(table_, choose(table_, options_.one_standard_error).chosen, rows / training);
-    if (limit_) deadline_ = *limit_ - std::min(refit_s_, 0.5 * *options_.train.time_limit_s);
+    if (!limit_) return;
+    // An estimate: a tenth of the limit at least, so that a busy machine leaves something, and half of it at most.
+    const double whole = *options_.train.time_limit_s;
+    deadline_ = *limit_ - std::clamp(refit_s_, 0.1 * whole, 0.5 * whole);
   }
 
   // ---- Who looks on

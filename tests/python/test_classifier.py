@@ -355,8 +355,8 @@ def test_ctrl_c_leaves_the_best_model(request):
     # Where tests run in the background the shell has switched it off.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    X, y = make_classification(4000, 200, n_informative=100, n_classes=20, random_state=0)
-    clf = TopwolfClassifier(C=1000.0, tol=1e-14, max_iter=10**9, time_limit=60.0)
+    X, y = make_classification(4000, 200, n_informative=100, n_classes=20, class_sep=5.0, random_state=0)
+    clf = TopwolfClassifier(solver="lsfw", tol=1e-14, max_iter=10**9, time_limit=60.0)
     timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     start = time.perf_counter()
