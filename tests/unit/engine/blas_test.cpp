@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -15,24 +16,36 @@
 namespace topwolf {
 namespace {
 
-bool product_is_right(std::int64_t size) {
-  const std::vector<double> ones(static_cast<std::size_t>(size * size), 1.0);
-  std::vector<double> product(ones.size());
-  multiply(size, size, size, ones.data(), size, ones.data(), size, product.data(), size);
-  return product == std::vector<double>(ones.size(), static_cast<double>(size));
-}
+// A product of ones. Whoever repeats it allocates nothing: a sanitizer's allocator does not survive a fork.
+class Product {
+ public:
+  explicit Product(std::int64_t size)
+      : size_(size), ones_(static_cast<std::size_t>(size * size), 1.0), product_(ones_.size()) {}
+  bool is_right() {
+    multiply(size_, size_, size_, ones_.data(), size_, ones_.data(), size_, product_.data(), size_);
+    return std::all_of(product_.begin(), product_.end(), [&](double x) { return x == static_cast<double>(size_); });
+  }
+
+ private:
+  std::int64_t size_;
+  std::vector<double> ones_, product_;
+};
 
 // The child would wait for ever for a lock inside OpenBLAS that another thread held at the fork. Some of its kernels do
 // small products without it, and in large ones it is held for a small part of the time.
 TEST(Blas, AChildForkedWhileOthersMultiplyMultiplies) {
   const SingleThreadedBlas blas;
+  Product small(16), large(104);
   std::atomic<bool> stop = false;
+  std::atomic<int> ready = 0;
   std::vector<std::thread> others;
   for (const std::int64_t size : {16, 104, 104}) {
-    others.emplace_back([&stop, size] {
-      while (!stop) product_is_right(size);
+    others.emplace_back([&, size] {
+      Product mine(size);
+      for (++ready; !stop;) mine.is_right();
     });
   }
+  while (ready < 3) std::this_thread::yield();
   int right = 0;
   constexpr int children = 200;
   for (int k = 0; k < children; ++k) {
@@ -40,7 +53,7 @@ TEST(Blas, AChildForkedWhileOthersMultiplyMultiplies) {
     if (child == 0) {
       alarm(20);
       const SingleThreadedBlas of_child;
-      _exit(product_is_right(16) && product_is_right(104) ? 0 : 1);
+      _exit(small.is_right() && large.is_right() ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
