@@ -257,6 +257,9 @@ double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, c
     longest_phi2 = std::max(longest_phi2, phi2);
   }
   const double length = std::sqrt(2.0 * longest_phi2) * std::sqrt(primal) / std::sqrt(model.lambda);
+  // In the top-k family beta_y must fit in, too, and what mends rank k is a part of rho_k, k < K.
+  const bool ranked = loss.family == Family::top_k && loss.rho.size() > 1;
+  const double least = ranked ? loss.rho[loss.rho.size() - 2] : loss.rho.front();
   double slack = 0.0;
   for (std::size_t i = 0; i < pass.infeasibility.size(); ++i) {
     if (!(pass.infeasibility[i] > 0.0)) continue;
@@ -266,7 +269,7 @@ double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, c
       for (const double x : margins_of(data, model, static_cast<std::int64_t>(i)))
         largest_margin = std::max(largest_margin, x);
     }
-    const double off = 2.0 * R * pass.infeasibility[i] * R / loss.rho.front();
+    const double off = 2.0 * R * pass.infeasibility[i] * R / least;
     slack += (data.weights.empty() ? 1.0 : data.weights[i]) * off * (largest_margin + 2.0 * std::sqrt(x2) * length);
   }
   return slack / pass.weight_sum;
