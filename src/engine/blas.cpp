@@ -56,7 +56,10 @@ class Gate {
   // All that there are being in use. False: wait until one is free.
   bool add_buffer() {
     constexpr int most = 128;  // what an OpenBLAS built for 64 threads has, without a word about it on standard error
-    constexpr std::size_t bytes = 129 << 20;
+    constexpr std::size_t buffer = 129 << 20;
+    // Between this look and OpenBLAS's own another thread may start, whose stack and first allocation reserve this
+    // much.
+    constexpr std::size_t bytes = buffer + (144 << 20);
     if (buffers_ == most) return false;
     // Too large for the products that OpenBLAS does without a buffer.
     constexpr blasint side = 128;
@@ -64,7 +67,7 @@ class Gate {
     void* probe = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (probe == MAP_FAILED) {
       if (buffers_ > 0) return false;
-      fail(ErrorKind::memory, "there is no memory for the buffer that OpenBLAS multiplies with, {} MiB", bytes >> 20);
+      fail(ErrorKind::memory, "there is no memory for the buffer that OpenBLAS multiplies with, {} MiB", buffer >> 20);
     }
     munmap(probe, bytes);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, side, side, side, 0.5f, zero.data(), side, zero.data(), side,
