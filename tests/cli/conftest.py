@@ -2,11 +2,16 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
 
 import support
+
+# Under nohup or in the background of a shell these are ignored, and what is started here would ignore them too.
+for number in (signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 class Program:

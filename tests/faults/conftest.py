@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -11,6 +12,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
 
 BIN = pathlib.Path(os.environ["TOPWOLF_BIN"]).resolve()
 SHIM = BIN.parent / "tests" / "fail.so"
+
+# Under nohup or in the background of a shell these are ignored, and what is started here would ignore them too.
+for number in (signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_addoption(parser):
