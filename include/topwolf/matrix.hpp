@@ -15,6 +15,7 @@ enum class Precision { float32, float64 };
 // X: (rows x cols), row-major; row i starts at data + i * stride.
 template <class T>
 struct DenseView {
+  using Value = T;
   const T* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -24,6 +25,7 @@ struct DenseView {
 // X: (rows x cols); the non-zeros of row i are [row_begin[i], row_begin[i + 1]), columns ascending.
 template <class T>
 struct CsrView {
+  using Value = T;
   const std::int64_t* row_begin = nullptr;
   const std::int32_t* column = nullptr;
   const T* value = nullptr;

@@ -1,9 +1,14 @@
-// Where the arrays live and who multiplies: the few coarse verbs a solver needs, each a whole pass over the rows.
-// The results do not depend on the number of threads.
+// The contract between the solvers and whoever has the rows: where arrays live and who multiplies. Solvers see weights
+// W on the host, scalars, and duals that only the engine that made them can look into; every verb is a whole pass over
+// the rows or over a batch of them, and what it says about rows comes back as sums, so that it can be kept by a device
+// or by a shard of rows elsewhere. Results do not depend on the number of threads, but for a block ascent's.
+//
+// tests/contract holds every engine to this; tests/support/toy_engine.hpp is the shortest one.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,11 +17,13 @@
 
 namespace topwolf {
 
-// The dual A (n x m) or the vertices U, one sparse row per example.
-using DualRows = std::vector<SparseRow>;
+// The dual A (n x m), or the vertices U: few non-zeros in every row.
+class Dual {
+ public:
+  virtual ~Dual() = default;
+};
 
-// n rows over m classes, or none.
-void exchange(State& state, std::string_view name, DualRows& A, std::int64_t n, std::int64_t m);
+// ---- What comes back: sums over the examples, weighted by omega
 
 // What a pass moves towards (docs/maths.md, F1 and F4).
 enum class Direction {
@@ -24,11 +31,10 @@ enum class Direction {
   gradient,  // minus the gradient of the loss: the vertex, or the projection when smoothed
 };
 
-// Sums over the examples, weighted by omega.
 struct PassSums {
   double phi = 0.0;          // loss, or envelope, at s
   double c_u = 0.0;          // <c, u>
-  double c_alpha = 0.0;      // <c, alpha>; this and what follows only where A is given
+  double c_alpha = 0.0;      // <c, alpha>; this and what follows only when smoothed
   double alpha_norm2 = 0.0;  // ||alpha||^2
   double slope = 0.0;        // <u - alpha, c - s - smoothing alpha>
   double distance2 = 0.0;    // ||u - alpha||^2
@@ -36,12 +42,12 @@ struct PassSums {
 
 // Where an accelerated step starts: V = A + mu (A - A_old), which need not be feasible (docs/maths.md, A1).
 struct Extrapolation {
-  const DualRows& A;
-  const DualRows& A_old;
+  const Dual& A;
+  const Dual& A_old;
   double mu;
 };
 
-// Sums over the examples, weighted by omega; alpha is a row of A_next.
+// alpha is a row of A_next.
 struct AscentSums {
   double phi = 0.0;          // loss, or envelope, at the scores of V
   double c_alpha = 0.0;      // <c, alpha>
@@ -49,31 +55,106 @@ struct AscentSums {
   double distance2 = 0.0;    // ||alpha - v||^2
 };
 
-// A sum over the examples, weighted by omega, and what rounding can have done to it (docs/maths.md, G1).
+struct DualSums {
+  double c_alpha = 0.0;      // <c, alpha>
+  double alpha_norm2 = 0.0;  // ||alpha||^2
+};
+
+// A sum, and what rounding can have done to it (G1).
 struct LossSum {
   double sum = 0.0;       // loss; the true one is at most this and ...
   double rounding = 0.0;  // ... this more
 };
 
-// What solvers must know about psi, the joint feature map. For the Kronecker map W is (m x D) and ||psi|| = ||x||.
+// What a certificate must know about an A whose rows were measured and put into Q (L9). A row can still miss Q by
+// rounding: divided by 1 + `over`, it has a point of Q nearby, and the sums are bounds for that point.
+struct InsideSums {
+  long double c_alpha = 0.0L;      // <c, alpha>, not above that of the point
+  long double alpha_norm2 = 0.0L;  // ||alpha||^2, not below that of the point
+  long double terms = 0.0L;        // ||psi|| times the sum of |alpha|
+  long double moved = 0.0L;        // ||psi|| times how far the point may be
+  double over = 0.0;
+  std::int64_t worst_row = 0;  // that missed Q by the most before it was put there, ...
+  double worst_miss = 0.0;     // ... in units of sum(rho)
+};
+
+// q_i = omega_i max_j ||psi(x_i, j)||^2 / (lambda N), L6.
+struct Curvature {
+  double largest = 0.0, total = 0.0;  // of the q_i, not weighted again
+  double lengths = 0.0;               // sum of omega_i max_j ||psi(x_i, j)||
+};
+
+// What solvers must know about psi, the joint feature map. For the Kronecker map W is (m x D).
 struct Geometry {
-  std::int64_t dimension = 0;    // of W
-  std::int64_t terms = 0;        // that a number of W(A) sums, at most
-  double epsilon = 0.0;          // of the numbers that passes multiply
-  std::vector<double> lengths2;  // max_j ||psi(x_i, j)||^2 of every example
-  // The products <psi(x_i, j), psi(x_i, j')> make a matrix whose norm is at most this times lengths2.
+  std::int64_t dimension = 0;  // of W
+  std::int64_t terms = 0;      // that a number of W(A) sums, at most
+  double epsilon = 0.0;        // of the numbers that passes multiply
+  // The products <psi(x_i, j), psi(x_i, j')> make a matrix whose norm is at most this times max_j ||psi(x_i, j)||^2.
   double coupling = 1.0;
 };
 
 // Thrown out of a pass that was asked to stop. Whoever called it finds everything as it was before the pass.
 struct Stopped {};
 
+// ---- Exact ascent, some rows at a time (B1, L6)
+
+struct BlockOptions {
+  std::uint64_t seed = 0;
+  std::int64_t block_rows = 0;  // 0: what suits the engine
+  bool accelerate = true;       // steps on the face
+};
+
+// Visits the rows of a dual in random order, epoch by epoch, and keeps what that takes: scores that follow the dual as
+// it changes, each row's share of the gap as last seen (G2), and which rows rest because theirs is next to nothing.
+class BlockAscent {
+ public:
+  virtual ~BlockAscent() = default;
+
+  // A new run, of which nobody has seen a share. The working scores become so many times what they were; 0: those of
+  // A = 0.
+  virtual void begin(const BlockOptions& options, double scores_times) = 0;
+  // The working scores drift by rounding; here they become those of W = W(A), computed elsewhere in double.
+  virtual void reset(const std::vector<double>& W, const Dual& A) = 0;
+
+  // A step in all free entries of A at once (B1), worth its while every so many epochs; 0: never. Returns what D
+  // gained. Whatever `pause` throws between two products leaves everything as it was.
+  virtual std::int64_t epochs_per_face_step() const { return 0; }
+  virtual double face_step(Dual& /*A*/, const std::function<void()>& /*pause*/) { return 0.0; }
+
+  // Chooses the rows of an epoch. Epochs are counted from 1.
+  struct Epoch {
+    std::int64_t rows = 0, resting = 0;
+  };
+  virtual Epoch begin_epoch(std::int64_t epoch) = 0;
+  // Steps in the next rows of the epoch.
+  struct Step {
+    std::int64_t rows = 0;  // 0: the epoch is over
+    double gain = 0.0;      // of D
+    bool moved = false;
+  };
+  virtual Step step(Dual& A) = 0;
+
+  // The gap as far as the shares tell; infinite before everybody was seen.
+  virtual double gap() const = 0;
+  // Nobody rests in the next epoch.
+  virtual void wake() = 0;
+
+  virtual void exchange(State& state) = 0;
+};
+
+// ---- The engine
+
 class Engine {
  public:
-  explicit Engine(Geometry geometry) : geometry_(std::move(geometry)) {}
+  Engine(const Problem& problem, const Geometry& geometry) : problem_(problem), geometry_(geometry) {}
   virtual ~Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
+  const Problem& problem() const { return problem_; }
   const Geometry& geometry() const { return geometry_; }
+  // The same rows and labels with another lambda, loss, margins or example weights.
+  virtual void set_problem(const Problem& problem) { problem_ = problem; }
 
   // Who is asked, many times within a pass, whether to stop; none: nobody.
   virtual void set_should_stop(std::function<bool()> should_stop) { should_stop_ = std::move(should_stop); }
@@ -81,39 +162,57 @@ class Engine {
     if (should_stop_ && should_stop_()) throw Stopped{};
   }
 
-  // One pass at W: scores, directions u_i, W(U) into W_U, sums. A is needed with smoothing; U, where
-  // given, receives the directions.
-  virtual PassSums pass(const std::vector<double>& W, Direction direction, const DualRows* A, DualRows* U,
+  // One pass at W: scores, directions u_i, W(U) into W_U, sums. A is needed with smoothing; U, where given, receives
+  // the directions.
+  virtual PassSums pass(const std::vector<double>& W, Direction direction, const Dual* A, Dual* U,
                         std::vector<double>& W_U) = 0;
 
   // A1. One projected gradient step of length 1 / (q + smoothing) from V, at W = W(V): A_next, W(A_next) into W_next,
   // sums.
-  virtual AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, DualRows& A_next,
+  virtual AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, Dual& A_next,
                             std::vector<double>& W_next) = 0;
 
   // What a pass at W in double can say besides the loss, where it is asked for.
   struct AtRows {
-    const DualRows* A = nullptr;
-    std::vector<double>* shares = nullptr;       // each example's share of the gap (G2), with A
-    std::vector<std::int32_t>* ranks = nullptr;  // how many classes come before each example's own
+    const Dual* A = nullptr;
+    BlockAscent* ascent = nullptr;               // of this engine: sees the shares of the gap (G2) at W and A
+    std::vector<std::int32_t>* ranks = nullptr;  // how many classes come before each example's own; also of weight 0
   };
-  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double. Rows of weight 0 have ranks too. Not a
-  // number where a score overflows.
+  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double. Not a number where a score overflows.
   virtual LossSum loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;
   LossSum loss_sum(const std::vector<double>& W) { return loss_sum(W, AtRows{}); }
+  // The same at W = 0, without the scores; not rounded down.
+  virtual double loss_sum_at_zero() = 0;
 
   // W(A) = sum_i omega_i sum_j alpha_ij psi(x_i, j) / (lambda N), D2, in double.
-  virtual void weights_of(const DualRows& A, std::vector<double>& W) = 0;
+  virtual void weights_of(const Dual& A, std::vector<double>& W) = 0;
 
   // W rounded to the precision in which the engine multiplies and a model stores it.
   virtual void round_weights(std::vector<double>& W) const = 0;
+
+  virtual Curvature curvature() = 0;
+
+  // The one ascent that the engine has room for; its working scores outlive a run, so that the next can begin with
+  // them.
+  virtual BlockAscent& block_ascent() = 0;
+
+  // ---- Duals
+
+  virtual std::unique_ptr<Dual> make_dual() = 0;                     // A = 0
+  virtual void mix(double p, const Dual& U, double q, Dual& A) = 0;  // A becomes p U + q A
+  virtual void scale(double t, Dual& A) = 0;                         // A becomes t A
+  virtual DualSums sums(const Dual& A) = 0;
+  virtual InsideSums put_inside(Dual& A) = 0;                 // L9
+  virtual void project(const SparseRows& rows, Dual& A) = 0;  // A becomes the nearest point of Q (L5)
+  virtual SparseRows rows_of(const Dual& A) = 0;
+  virtual void exchange(State& state, std::string_view name, Dual& A) = 0;
+
+ protected:
+  Problem problem_;
 
  private:
   const Geometry geometry_;
   std::function<bool()> should_stop_;
 };
-
-// The problem must outlive the engine; its lambda, loss and margins may change meanwhile.
-std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, int threads);
 
 }  // namespace topwolf

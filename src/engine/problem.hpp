@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "loss/margins.hpp"
 #include "loss/row.hpp"
@@ -19,8 +21,8 @@ struct Problem {
   double bias = 0.0;  // value of the constant feature; 0: none
   double lambda = 0.0;
   Loss loss;
-  const double* cost = nullptr;          // (m x m) margins by true class; null: unit margins
-  const Margins* per_example = nullptr;  // margins row by row, instead
+  std::shared_ptr<const std::vector<double>> cost;  // (m x m) margins by true class; null: unit margins
+  const Margins* per_example = nullptr;             // margins row by row, instead
 
   std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }
   double weight(std::int64_t i) const { return omega.empty() ? 1.0 : omega[static_cast<std::size_t>(i)]; }
@@ -29,7 +31,7 @@ struct Problem {
   std::int64_t label(std::int64_t i) const { return y[static_cast<std::size_t>(i)]; }
   RowMargins margins(std::int64_t i) const {
     if (per_example) return row_margins(*per_example, i);
-    return cost ? RowMargins(cost + label(i) * m) : RowMargins();
+    return cost ? RowMargins(cost->data() + label(i) * m) : RowMargins();
   }
 };
 

@@ -11,7 +11,7 @@ namespace topwolf {
 
 template <class T>
 void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, double q,
-                const SparseRow& alpha, SparseRow& next, RowScratch& scratch) {
+                RowView alpha, SparseRow& next, RowScratch& scratch) {
   const double h = q + loss.smoothing;
   if (!(h > 0.0)) {
     vertex(loss, delta, s, m, y, next, scratch);
@@ -24,7 +24,7 @@ void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int6
   margin_keys(delta, s, m, q * alpha_y - static_cast<double>(s[y]), 1.0 / h, scratch.key);
   for (const auto& [j, value] : alpha) scratch.key[static_cast<std::size_t>(j)] -= q * value / h;
   // What is nothing beside the margins is no curvature.
-  if (!project_keys(loss, y, &alpha, next, scratch)) vertex(loss, delta, s, m, y, next, scratch);
+  if (!project_keys(loss, y, alpha, next, scratch)) vertex(loss, delta, s, m, y, next, scratch);
 }
 
 namespace {
@@ -69,8 +69,8 @@ LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s,
 }
 
 template <class T>
-double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
-                 const SparseRow& alpha, SparseRow& best, RowScratch& scratch) {
+double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, RowView alpha,
+                 SparseRow& best, RowScratch& scratch) {
   double share = loss.smoothing > 0.0 ? envelope(loss, delta, s, m, y, best, scratch)
                                       : plain_loss(loss, delta, s, m, y, best, scratch);
   const double s_y = static_cast<double>(s[y]);
@@ -80,13 +80,13 @@ double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int
   return std::isfinite(share) ? std::max(0.0, share) : std::numeric_limits<double>::infinity();
 }
 
-template void block_step(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, double,
-                         const SparseRow&, SparseRow&, RowScratch&);
-template void block_step(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, double,
-                         const SparseRow&, SparseRow&, RowScratch&);
-template double gap_share(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, const SparseRow&,
-                          SparseRow&, RowScratch&);
-template double gap_share(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, const SparseRow&,
+template void block_step(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, double, RowView,
+                         SparseRow&, RowScratch&);
+template void block_step(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, double, RowView,
+                         SparseRow&, RowScratch&);
+template double gap_share(const Loss&, const RowMargins&, const float*, std::int64_t, std::int64_t, RowView, SparseRow&,
+                          RowScratch&);
+template double gap_share(const Loss&, const RowMargins&, const double*, std::int64_t, std::int64_t, RowView,
                           SparseRow&, RowScratch&);
 
 }  // namespace topwolf

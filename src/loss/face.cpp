@@ -14,7 +14,7 @@ using Ranked = RowScratch::Ranked;  // here: beta and the place of the entry in 
 constexpr double tightness = 1e-10;
 
 // The entries other than y, largest beta first; returns the place of y.
-std::int32_t rank_entries(std::int64_t y, const SparseRow& alpha, std::vector<Ranked>& ranked) {
+std::int32_t rank_entries(std::int64_t y, RowView alpha, std::vector<Ranked>& ranked) {
   std::int32_t own = -1;
   ranked.clear();
   for (std::size_t e = 0; e < alpha.size(); ++e) {
@@ -98,7 +98,7 @@ Interval possible_zeta(const Loss& loss, const std::vector<Ranked>& ranked) {
 
 }  // namespace
 
-void find_face(const Loss& loss, std::int64_t y, const SparseRow& alpha, Face& face, RowScratch& scratch) {
+void find_face(const Loss& loss, std::int64_t y, RowView alpha, Face& face, RowScratch& scratch) {
   face.group.assign(alpha.size(), -1);
   face.along.clear();
   auto& ranked = scratch.ranked;

@@ -14,7 +14,7 @@ using Real = long double;
 
 // beta of the entries other than y, largest first; what the row must lose before that makes sense (beta below 0, a sum
 // other than 0) is returned.
-Real ranked_beta(std::int64_t y, const SparseRow& alpha, std::vector<double>& beta) {
+Real ranked_beta(std::int64_t y, RowView alpha, std::vector<double>& beta) {
   Real sum = 0.0L, negative = 0.0L;
   beta.clear();
   for (const auto& [j, value] : alpha) {
@@ -59,7 +59,7 @@ Real distance_for_label(const Loss& loss, const std::vector<double>& beta, Real 
 
 }  // namespace
 
-Membership membership(const Loss& loss, std::int64_t y, const SparseRow& alpha, RowScratch& scratch) {
+Membership membership(const Loss& loss, std::int64_t y, RowView alpha, RowScratch& scratch) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const Entry& entry : alpha) {
     if (!std::isfinite(entry.value)) return {infinity, infinity};

@@ -100,15 +100,14 @@ void finish(std::int64_t y, double beta_sum, SparseRow& alpha) {
 
 // A first guess at the entries that matter: about the K largest, and those that mattered before. False where a key is
 // too large.
-bool guess_candidates(const Loss& loss, const SparseRow* before, std::int64_t y, double floor, RowScratch& scratch) {
+bool guess_candidates(const Loss& loss, RowView before, std::int64_t y, double floor, RowScratch& scratch) {
   const auto& b = scratch.key;
   auto& ranked = scratch.ranked;
   const auto [largest, kth] = bound_keys(b, loss.K(), scratch.copy);
   if (largest > largest_key) return false;
   collect_keys(b, kth, floor, scratch.picked, ranked);
-  if (!before) return true;
   const std::size_t listed = ranked.size();
-  for (const Entry& entry : *before) {
+  for (const Entry& entry : before) {
     const double key = b[static_cast<std::size_t>(entry.column)];
     if (entry.column != y && key > floor && key < kth) ranked.push_back({key, entry.column});
   }
@@ -142,7 +141,7 @@ double lowest_level(const Loss& loss, const std::vector<PooledBlock>& blocks, co
   return last < at.saturated ? level(blocks[last], 1.0) : at.theta;
 }
 
-bool project_usunier(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+bool project_usunier(const Loss& loss, RowView before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
   constexpr double floor = 0.0;  // theta is at least 0
   if (!guess_candidates(loss, before, y, floor, scratch)) return false;
   const auto& b = scratch.ranked;
@@ -277,7 +276,7 @@ void lift_lowest_keys(std::int64_t y, std::vector<double>& key) {
   }
 }
 
-bool project_top_k(const Loss& loss, const SparseRow* before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+bool project_top_k(const Loss& loss, RowView before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
   if (!guess_candidates(loss, before, y, minus_infinity, scratch)) return false;
   if (static_cast<std::int64_t>(scratch.ranked.size()) < loss.K()) {
     lift_lowest_keys(y, scratch.key);
@@ -300,7 +299,7 @@ namespace {
 // rho_1, sum(beta) = rho_1. Newton's method from below ends on the root, because the sum is convex in theta; nothing
 // needs to be sorted. Where rho_1 bounds the sum everything is measured from the largest key, so that large parts never
 // meet.
-bool project_simplex(double rho, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
+bool project_simplex(double rho, std::int64_t y, RowView before, SparseRow& alpha, RowScratch& scratch) {
   const auto& b = scratch.key;
   const auto m = static_cast<std::int64_t>(b.size());
   const double largest = bound_keys(b, 1, scratch.copy).largest;
@@ -315,11 +314,11 @@ bool project_simplex(double rho, std::int64_t y, const SparseRow* before, Sparse
     return bounded ? (keys - rho) / static_cast<double>(count) : keys / static_cast<double>(count + 1);
   };
   double theta = root(largest - base, 1);
-  if (before) {
+  if (before.size() > 1) {
     double keys = 0.0;
-    for (const Entry& entry : *before)
+    for (const Entry& entry : before)
       keys += entry.column == y ? 0.0 : b[static_cast<std::size_t>(entry.column)] - base;
-    if (before->size() > 1) theta = std::max(theta, root(keys, static_cast<std::int64_t>(before->size()) - 1));
+    theta = std::max(theta, root(keys, static_cast<std::int64_t>(before.size()) - 1));
   }
   for (std::int64_t last = 0, count = 1; count != last;) {
     last = count;
@@ -346,7 +345,7 @@ bool project_simplex(double rho, std::int64_t y, const SparseRow* before, Sparse
 
 }  // namespace
 
-bool project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch) {
+bool project_keys(const Loss& loss, std::int64_t y, RowView before, SparseRow& alpha, RowScratch& scratch) {
   alpha.clear();
   scratch.key[static_cast<std::size_t>(y)] = minus_infinity;
   if (loss.K() == 1) return project_simplex(loss.rho.front(), y, before, alpha, scratch);
@@ -359,10 +358,10 @@ void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, 
   for (std::int64_t j = 0; j < m; ++j) {
     scratch.key[static_cast<std::size_t>(j)] = std::clamp(a[y] - a[j], -largest_key, largest_key);
   }
-  project_keys(loss, y, nullptr, alpha, scratch);
+  project_keys(loss, y, {}, alpha, scratch);
 }
 
-void project_within(const Loss& loss, const SparseRow& a, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
+void project_within(const Loss& loss, RowView a, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
   auto& values = scratch.a;
   values.clear();
   alpha.clear();
@@ -380,7 +379,7 @@ template <class T>
 double envelope(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& alpha,
                 RowScratch& scratch) {
   margin_keys(delta, s, m, -static_cast<double>(s[y]), 1.0 / loss.smoothing, scratch.key);
-  if (!project_keys(loss, y, nullptr, alpha, scratch)) vertex(loss, delta, s, m, y, alpha, scratch);
+  if (!project_keys(loss, y, {}, alpha, scratch)) vertex(loss, delta, s, m, y, alpha, scratch);
   double linear = 0.0;  // <c - s, alpha> = <c - s + s_y, alpha>, since alpha sums to 0
   for (const auto& [j, value] : alpha) {
     linear -= value * (margin(delta, j, y) + (static_cast<double>(s[j]) - static_cast<double>(s[y])));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "topwolf/loss.hpp"
@@ -11,8 +12,9 @@
 
 namespace topwolf {
 
-// A row over the classes with few non-zeros, columns ascending.
+// A row over the classes with few non-zeros, columns ascending: one that is made, and one that is looked at.
 using SparseRow = std::vector<Entry>;
+using RowView = std::span<const Entry>;
 
 // Margins of one example, 0 at y: m values, or the same everywhere but at y with a few exceptions. The usual margins
 // are 1 everywhere but at y.
@@ -71,12 +73,12 @@ VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::i
 // L5. The Euclidean projection of a (m) onto the dual set Q of the family.
 void project(const Loss& loss, const double* a, std::int64_t m, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
 
-// The same from keys b_j = a_y - a_j, which the scratch holds in `key`. `before`, where given, is a guess at alpha.
+// The same from keys b_j = a_y - a_j, which the scratch holds in `key`. `before` is a guess at alpha.
 // False where a key is too large to be added up, and alpha is left empty: beside such keys a vertex is the projection.
-bool project_keys(const Loss& loss, std::int64_t y, const SparseRow* before, SparseRow& alpha, RowScratch& scratch);
+bool project_keys(const Loss& loss, std::int64_t y, RowView before, SparseRow& alpha, RowScratch& scratch);
 
 // The same among the points that vanish wherever `a` has no entry. Not in place.
-void project_within(const Loss& loss, const SparseRow& a, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
+void project_within(const Loss& loss, RowView a, std::int64_t y, SparseRow& alpha, RowScratch& scratch);
 
 // L9. How far alpha is from Q: alpha / max(1, ratio) has a point of Q within `distance`, the sum of |beta| that
 // differs; alpha_y then differs by at most as much. Infinite where alpha holds what is no number.
@@ -84,7 +86,7 @@ struct Membership {
   double ratio;
   double distance;
 };
-Membership membership(const Loss& loss, std::int64_t y, const SparseRow& alpha, RowScratch& scratch);
+Membership membership(const Loss& loss, std::int64_t y, RowView alpha, RowScratch& scratch);
 
 // A row that misses Q by more than rounding can explain is scaled back into it or, where that does not help, emptied.
 // Returns by how much it missed, in units of sum(rho).
@@ -96,7 +98,7 @@ struct Face {
   std::vector<std::int32_t> group;  // of alpha's entries; -1: none
   std::vector<double> along;        // over alpha's entries, the same within a group; empty: none
 };
-void find_face(const Loss& loss, std::int64_t y, const SparseRow& alpha, Face& face, RowScratch& scratch);
+void find_face(const Loss& loss, std::int64_t y, RowView alpha, Face& face, RowScratch& scratch);
 
 // L4. The Moreau envelope Phi_m(s), loss.smoothing > 0; its gradient with respect to s is -alpha.
 template <class T>
@@ -117,23 +119,23 @@ LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s,
 // (A1).
 template <class T>
 void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, double q,
-                const SparseRow& alpha, SparseRow& next, RowScratch& scratch);
+                RowView alpha, SparseRow& next, RowScratch& scratch);
 
 // G2. The example's share of the gap at scores s: Phi(s) - <c - s, alpha> + smoothing/2 ||alpha||^2, at least 0. `best`
 // is scratch.
 template <class T>
-double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
-                 const SparseRow& alpha, SparseRow& best, RowScratch& scratch);
+double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, RowView alpha,
+                 SparseRow& best, RowScratch& scratch);
 
 // Puts the entries of a row into the order of the classes.
 void sort_by_class(SparseRow& row);
 
 // <c, alpha> = -<delta, alpha>, D1.
-double dot_c(const RowMargins& delta, std::int64_t y, const SparseRow& alpha);
+double dot_c(const RowMargins& delta, std::int64_t y, RowView alpha);
 
-double squared_norm(const SparseRow& alpha);
+double squared_norm(RowView alpha);
 
 // out = p * u + q * alpha; exact zeros are left out.
-void mix(double p, const SparseRow& u, double q, const SparseRow& alpha, SparseRow& out);
+void mix(double p, RowView u, double q, RowView alpha, SparseRow& out);
 
 }  // namespace topwolf

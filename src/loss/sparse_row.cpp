@@ -10,19 +10,19 @@ void sort_by_class(SparseRow& row) {
   std::sort(row.begin(), row.end(), [](const Entry& a, const Entry& b) { return a.column < b.column; });
 }
 
-double dot_c(const RowMargins& delta, std::int64_t y, const SparseRow& alpha) {
+double dot_c(const RowMargins& delta, std::int64_t y, RowView alpha) {
   double sum = 0.0;
   for (const auto& [j, value] : alpha) sum -= margin(delta, j, y) * value;
   return sum;
 }
 
-double squared_norm(const SparseRow& alpha) {
+double squared_norm(RowView alpha) {
   double sum = 0.0;
   for (const auto& entry : alpha) sum += entry.value * entry.value;
   return sum;
 }
 
-void mix(double p, const SparseRow& u, double q, const SparseRow& alpha, SparseRow& out) {
+void mix(double p, RowView u, double q, RowView alpha, SparseRow& out) {
   out.clear();
   const auto push = [&](std::int32_t column, double value) {
     if (value != 0.0) out.push_back({column, value});

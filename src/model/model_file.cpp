@@ -18,7 +18,7 @@
 #include "core/threads.hpp"
 #include "core/utf8.hpp"
 #include "data/check_dataset.hpp"
-#include "engine/class_map.hpp"
+#include "engine/cpu/class_map.hpp"
 #include "model/check_model.hpp"
 #include "model/fields.hpp"
 #include "model/liblinear_format.hpp"

@@ -7,9 +7,9 @@
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "data/columns.hpp"
-#include "engine/blas.hpp"
-#include "engine/class_map.hpp"
-#include "engine/scorer.hpp"
+#include "engine/cpu/blas.hpp"
+#include "engine/cpu/class_map.hpp"
+#include "engine/cpu/scorer.hpp"
 #include "model/check_model.hpp"
 #include "topwolf/model.hpp"
 

@@ -15,34 +15,26 @@ constexpr double ease = 0.95;  // of q, where it was large enough; 0.9 and 0.98 
 
 class ApgSolver final : public Solver {
  public:
-  ApgSolver(const Problem& problem, Engine& engine, int threads)
-      : problem_(problem),
-        engine_(engine),
+  ApgSolver(Engine& engine, Start from, int threads)
+      : engine_(engine),
+        problem_(engine.problem()),
         threads_(threads),
-        A_(static_cast<std::size_t>(problem.n)),
-        A_old_(A_),
-        A_next_(A_),
+        A_(engine.make_dual()),
+        A_old_(engine.make_dual()),
+        A_next_(engine.make_dual()),
         W_(static_cast<std::size_t>(engine.geometry().dimension), 0.0),
         W_old_(W_),
         W_V_(W_),
         best_W_(W_),
-        certified_(problem, engine) {
-    const auto& lengths2 = engine.geometry().lengths2;
-    for (std::int64_t i = 0; i < problem.n; ++i) {
-      const double q = problem.factor(i) * lengths2[static_cast<std::size_t>(i)];
-      q_ = std::max(q_, q);
-      q_bound_ += q;
-    }
-    q_bound_ *= engine.geometry().coupling;
-    q_taken_ = q_;
-  }
-
-  void start(Start from) override {
-    DualRows& A = from.A;
-    dual_ = certified_.certify_dual(A, W_);
+        certified_(engine) {
+    const Curvature q = engine.curvature();
+    q_ = q_taken_ = q.largest;
+    q_bound_ = q.total * engine.geometry().coupling;
+    if (!from.A) return;
+    A_ = std::move(from.A);
+    dual_ = certified_.certify_dual(*A_, W_);
     W_old_ = W_;
-    A_old_ = A;
-    A_ = std::move(A);
+    engine_.mix(1.0, *A_, 0.0, *A_old_);
   }
 
   void set_should_stop(std::function<bool()> should_stop) override { engine_.set_should_stop(std::move(should_stop)); }
@@ -51,7 +43,7 @@ class ApgSolver final : public Solver {
     const double t_next = next_momentum();
     const double mu = (t_ - 1.0) / t_next;
     const double W_V_norm2 = extrapolate(mu);
-    const AscentSums sums = engine_.ascend(W_V_, {A_, A_old_, mu}, q_, A_next_, W_next_);
+    const AscentSums sums = engine_.ascend(W_V_, {*A_, *A_old_, mu}, q_, *A_next_, W_next_);
     ++passes_;
     const double primal = primal_value(problem_, W_V_norm2, sums.phi);
     remember(primal);
@@ -72,7 +64,7 @@ class ApgSolver final : public Solver {
     certified_.offer_weights(best_W_);
     certified_.offer_weights(W_);
     best_primal_ = certified_.primal();
-    const double dual = certified_.certify_dual(A_, W_);
+    const double dual = certified_.certify_dual(*A_, W_);
     if (!(dual >= 0.0)) forget();
     return certified_.certificate(std::max(0.0, dual));
   }
@@ -80,15 +72,15 @@ class ApgSolver final : public Solver {
   const std::vector<double>& weights() const override { return certified_.weights(); }
   const std::vector<std::int32_t>& ranks() const override { return certified_.ranks(); }
   std::vector<double> current_weights() override { return W_; }
-  const DualRows& dual() const override { return A_; }
+  const Dual* dual() const override { return A_.get(); }
+  std::unique_ptr<Dual> take_dual() override { return std::move(A_); }
   std::int64_t row_visits() const override { return passes_ * problem_.n; }
 
   void exchange(State& state) override {
     const std::int64_t weights = engine_.geometry().dimension;
     state.count("passes", passes_);
-    topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
-    topwolf::exchange(state, "A_old", A_old_, problem_.n, problem_.m);
-    if (A_.size() != A_next_.size() || A_old_.size() != A_next_.size()) state.refuse("A");
+    engine_.exchange(state, "A", *A_);
+    engine_.exchange(state, "A_old", *A_old_);
     state("W", W_, {weights});
     state("W_old", W_old_, {weights});
     state("dual", dual_);
@@ -103,8 +95,8 @@ class ApgSolver final : public Solver {
  private:
   // Back to A = 0, where A is worse, which only scores that overflow can bring about.
   void forget() {
-    for (SparseRow& alpha : A_) alpha.clear();
-    A_old_ = A_;
+    engine_.scale(0.0, *A_);
+    engine_.scale(0.0, *A_old_);
     W_.assign(W_.size(), 0.0);
     W_old_ = W_;
     dual_ = 0.0;
@@ -164,12 +156,12 @@ class ApgSolver final : public Solver {
     q_ *= ease;
   }
 
-  const Problem& problem_;
   Engine& engine_;
+  const Problem& problem_;
   const int threads_;
 
   std::int64_t passes_ = 0;
-  DualRows A_, A_old_, A_next_;
+  std::unique_ptr<Dual> A_, A_old_, A_next_;
   std::vector<double> W_, W_old_, W_next_;  // of these, summed anew in every pass
   std::vector<double> W_V_;
   double dual_ = 0.0;     // D(A), never falls
@@ -184,8 +176,8 @@ class ApgSolver final : public Solver {
 
 }  // namespace
 
-std::unique_ptr<Solver> make_apg_solver(const Problem& problem, Engine& engine, int threads) {
-  return std::make_unique<ApgSolver>(problem, engine, threads);
+std::unique_ptr<Solver> make_apg_solver(Engine& engine, Start from, int threads) {
+  return std::make_unique<ApgSolver>(engine, std::move(from), threads);
 }
 
 }  // namespace topwolf

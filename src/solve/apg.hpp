@@ -8,6 +8,6 @@
 
 namespace topwolf {
 
-std::unique_ptr<Solver> make_apg_solver(const Problem& problem, Engine& engine, int threads);
+std::unique_ptr<Solver> make_apg_solver(Engine& engine, Start from, int threads);
 
 }  // namespace topwolf

@@ -14,36 +14,23 @@ namespace {
 
 class BatchSolver final : public Solver {
  public:
-  BatchSolver(const Problem& problem, Engine& engine, const BatchOptions& options)
-      : problem_(problem), engine_(engine), options_(options), certified_(problem, engine) {
+  BatchSolver(Engine& engine, Start from, const BatchOptions& options)
+      : engine_(engine), problem_(engine.problem()), options_(options), certified_(engine) {
     W_.assign(static_cast<std::size_t>(engine.geometry().dimension), 0.0);
     best_W_ = W_;
-    if (holds_dual()) {
-      A_.resize(static_cast<std::size_t>(problem.n));
-      U_.resize(static_cast<std::size_t>(problem.n));
-      zero_.resize(static_cast<std::size_t>(problem.n));
-    }
-    length_bound_ = length_bound(problem, engine.geometry());
+    length_bound_ = length_bound(problem_, engine.curvature());
     sum_error_ = sum_rounding(engine.geometry()) * length_bound_;
-  }
-
-  void start(Start from) override {
-    DualRows& A = from.A;
-    if (options_.rule != StepRule::line_search) {
-      fail(ErrorKind::option, "a first step of length 1 forgets any start; start lsfw, apg or block");
-    }
-    certified_.certify_dual(A, W_);
-    W_norm2_ = squared_norm(W_);
-    c_alpha_ = dual_sums(problem_, A).c_alpha;
-    drift_ = sum_error_;
-    if (holds_dual()) A_ = std::move(A);
+    if (from.A) begin_at(*from.A);
+    if (!holds_dual()) return;
+    A_ = from.A ? std::move(from.A) : engine.make_dual();
+    U_ = engine.make_dual();
+    zero_ = engine.make_dual();
   }
 
   void set_should_stop(std::function<bool()> should_stop) override { engine_.set_should_stop(std::move(should_stop)); }
 
   Pass step() override {
-    DualRows* U = holds_dual() ? &U_ : nullptr;
-    const PassSums sums = engine_.pass(W_, options_.direction, holds_dual() ? &A_ : nullptr, U, W_U_);
+    const PassSums sums = engine_.pass(W_, options_.direction, A_.get(), U_.get(), W_U_);
     ++t_;
     if (problem_.loss.smoothing > 0.0) c_alpha_ = sums.c_alpha;  // from A itself, so that it never drifts
     Pass seen{{}, primal_value(problem_, W_norm2_, sums.phi), dual_of_mix(sums.alpha_norm2), gamma(sums)};
@@ -68,7 +55,8 @@ class BatchSolver final : public Solver {
   const std::vector<double>& weights() const override { return certified_.weights(); }
   const std::vector<std::int32_t>& ranks() const override { return certified_.ranks(); }
   std::vector<double> current_weights() override { return W_; }
-  const DualRows& dual() const override { return returns_zero_ ? zero_ : A_; }
+  const Dual* dual() const override { return returns_zero_ ? zero_.get() : A_.get(); }
+  std::unique_ptr<Dual> take_dual() override { return std::move(returns_zero_ ? zero_ : A_); }
   std::int64_t row_visits() const override { return t_ * problem_.n; }
 
   void exchange(State& state) override {
@@ -79,8 +67,7 @@ class BatchSolver final : public Solver {
     state("c_alpha", c_alpha_);
     state("drift", drift_);
     state("radius", radius_);
-    topwolf::exchange(state, "A", A_, problem_.n, problem_.m);
-    if (holds_dual() == A_.empty()) state.refuse("A");
+    if (A_) engine_.exchange(state, "A", *A_);
     state("best_W", best_W_, {weights});
     state("best_primal", best_primal_);
     state("best_dual", best_dual_);
@@ -89,6 +76,16 @@ class BatchSolver final : public Solver {
   }
 
  private:
+  void begin_at(Dual& A) {
+    if (options_.rule != StepRule::line_search) {
+      fail(ErrorKind::option, "a first step of length 1 forgets any start; start lsfw, apg or block");
+    }
+    certified_.certify_dual(A, W_);
+    W_norm2_ = squared_norm(W_);
+    c_alpha_ = engine_.sums(A).c_alpha;
+    drift_ = sum_error_;
+  }
+
   bool holds_dual() const { return options_.keep_dual || problem_.loss.smoothing > 0.0; }
 
   double gamma(const PassSums& sums) const {
@@ -139,7 +136,7 @@ class BatchSolver final : public Solver {
       W_norm2_ = combine(shrink, 0.0);
       c_alpha_ *= shrink;
     }
-    if (holds_dual()) move_dual(shrink * gamma, shrink * keep);
+    if (A_) engine_.mix(shrink * gamma, *U_, shrink * keep, *A_);
   }
 
   // W <- p W + q W(U); returns the new ||W||^2.
@@ -155,22 +152,10 @@ class BatchSolver final : public Solver {
                         });
   }
 
-  void move_dual(double p, double q) {
-    constexpr std::int64_t piece = 256;
-    parallel_for((problem_.n + piece - 1) / piece, options_.threads, [&](std::int64_t part) {
-      SparseRow mixed;
-      const std::int64_t end = std::min(problem_.n, (part + 1) * piece);
-      for (auto i = static_cast<std::size_t>(part * piece); i < static_cast<std::size_t>(end); ++i) {
-        mix(p, U_[i], q, A_[i], mixed);
-        A_[i].assign(mixed.begin(), mixed.end());
-      }
-    });
-  }
-
   // D(A) from A alone: W(A) anew.
   double dual_of_held() {
     std::vector<double> W;
-    return certified_.certify_dual(A_, W);
+    return certified_.certify_dual(*A_, W);
   }
 
   // A lower bound on D of the mixture of all vertices so far, exact arithmetic understood. Nothing cancels in its sums,
@@ -180,8 +165,8 @@ class BatchSolver final : public Solver {
     return dual_bound(problem_, {length(W_), drift_, c_alpha_, alpha_norm2, operations * unit_roundoff});
   }
 
-  const Problem& problem_;
   Engine& engine_;
+  const Problem& problem_;
   const BatchOptions options_;
 
   std::int64_t t_ = 0;
@@ -190,22 +175,22 @@ class BatchSolver final : public Solver {
   double W_norm2_ = 0.0;
   double c_alpha_ = 0.0;  // sum omega <c, alpha>
   double drift_ = 0.0;
-  double radius_ = 0.0;        // of PG's ball
-  double length_bound_ = 0.0;  // of ||W(A)||
-  double sum_error_ = 0.0;     // of W(U) or W(A)
-  DualRows A_, U_;             // only where holds_dual()
+  double radius_ = 0.0;          // of PG's ball
+  double length_bound_ = 0.0;    // of ||W(A)||
+  double sum_error_ = 0.0;       // of W(U) or W(A)
+  std::unique_ptr<Dual> A_, U_;  // only where holds_dual()
   std::vector<double> best_W_;
   double best_primal_ = 0.0;  // in the precision of the passes
   double best_dual_ = 0.0;    // D(0)
   Certifier certified_;
-  DualRows zero_;
+  std::unique_ptr<Dual> zero_;
   bool returns_zero_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_batch_solver(const Problem& problem, Engine& engine, const BatchOptions& options) {
-  return std::make_unique<BatchSolver>(problem, engine, options);
+std::unique_ptr<Solver> make_batch_solver(Engine& engine, Start from, const BatchOptions& options) {
+  return std::make_unique<BatchSolver>(engine, std::move(from), options);
 }
 
 }  // namespace topwolf

@@ -26,6 +26,7 @@ inline constexpr BatchOptions lsfw_options{};
 inline constexpr BatchOptions stdfw_options{.rule = StepRule::standard};
 inline constexpr BatchOptions pg_options{.rule = StepRule::harmonic, .direction = Direction::gradient, .ball = true};
 
-std::unique_ptr<Solver> make_batch_solver(const Problem& problem, Engine& engine, const BatchOptions& options);
+// The methods whose first step forgets where they were (StdFW, PG) refuse a start.
+std::unique_ptr<Solver> make_batch_solver(Engine& engine, Start from, const BatchOptions& options);
 
 }  // namespace topwolf

@@ -1,24 +1,22 @@
-// Exact block ascent on the dual: one example's alpha at a time is set to its maximiser in closed form (L6). An
-// iteration is an epoch over the examples that still have a share of the gap, in a fresh random order.
+// Exact block ascent on the dual.
+//
+// Problem: max D(A) over A in Q^n (D1).
+// Kept: A; D(A), as the steps add up and, now and then, anew; the engine's working scores and the rows' shares of the
+//   gap (G2), which only the engine looks at.
+// A step: an epoch over the examples that still have a share of the gap, in a fresh random order. Each example's alpha
+//   is set to its maximiser, all others fixed, in closed form (L6), or moved towards it where its classes are coupled
+//   (L8); before every few epochs all free entries take a step together (B1).
+// Cost: scores of the rows visited (n m d where nobody rests), and for each row that moves an update of the classes
+// that
+//   changed.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
-#include "engine/block_scores.hpp"
 #include "solve/solver.hpp"
 
 namespace topwolf {
 
-struct BlockOptions {
-  std::uint64_t seed{0};
-  std::int64_t block_rows{0};  // 0: what the scores like best
-  bool shrink{true};           // visit examples without a share of the gap less often
-  bool accelerate{true};       // conjugate gradients on the face before every few epochs
-};
-
-// The scores are those of W = 0, or the solver is started.
-std::unique_ptr<Solver> make_block_solver(const Problem& problem, Engine& engine, BlockScores& scores,
-                                          const BlockOptions& options, int threads);
+std::unique_ptr<Solver> make_block_solver(Engine& engine, Start from, const BlockOptions& options);
 
 }  // namespace topwolf

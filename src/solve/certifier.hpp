@@ -13,13 +13,13 @@ namespace topwolf {
 class Certifier {
  public:
   // Throws Error{data} where not even W = 0 has an objective that is a number.
-  Certifier(const Problem& problem, Engine& engine);
+  explicit Certifier(Engine& engine);
 
-  // Certifies W and keeps it if it is the best so far; with A also the shares of the gap (G2) at W.
-  void offer_weights(std::vector<double> W, const DualRows* A = nullptr, std::vector<double>* shares = nullptr);
+  // Certifies W and keeps it if it is the best so far. What else is wanted of the rows at W is told as well.
+  void offer_weights(std::vector<double> W, const Engine::AtRows& wanted = {});
 
   // Puts every row of A into Q; W becomes W(A), in double. Returns a number that D(A) is not below, or minus infinity.
-  double certify_dual(DualRows& A, std::vector<double>& W);
+  double certify_dual(Dual& A, std::vector<double>& W);
 
   // The best weights against this dual. A dual above the primal is a defect and thrown as one: Error{internal}.
   Certificate certificate(double dual) const;
@@ -32,9 +32,7 @@ class Certifier {
 
  private:
   void keep_if_better(std::vector<double>& W, Engine::AtRows wanted);
-  void measure(DualRows& A);
 
-  const Problem& problem_;
   Engine& engine_;
   std::vector<double> W_;
   double primal_ = 0.0;

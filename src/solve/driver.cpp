@@ -9,6 +9,17 @@ bool StopRule::reached(const Certificate& at) const {
   return (tolerance && at.gap() <= *tolerance * at.primal) || (absolute_gap && at.gap() <= *absolute_gap);
 }
 
+StopRule stop_rule(const TrainOptions& options) {
+  StopRule rule;
+  rule.tolerance = options.tolerance;
+  if (!options.tolerance && !options.absolute_gap) rule.tolerance = default_tolerance;
+  rule.absolute_gap = options.absolute_gap;
+  rule.max_iterations = options.max_iterations;
+  rule.time_limit_s = options.time_limit_s;
+  rule.should_stop = options.should_stop;
+  return rule;
+}
+
 void RunState::exchange(State& state) {
   state.count("iteration", iteration);
   state("optimism", optimism);

@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "solve/solver.hpp"
+#include "topwolf/options.hpp"
 
 namespace topwolf {
 
@@ -20,6 +21,7 @@ struct StopRule {
 
   bool reached(const Certificate& at) const;
 };
+StopRule stop_rule(const TrainOptions& options);
 
 struct RunResult {
   Status status;

@@ -1,8 +1,9 @@
 #include "solve/footprint.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "engine/scorer.hpp"
+#include "engine/cpu/scorer.hpp"
 
 namespace topwolf {
 namespace {
@@ -14,10 +15,10 @@ double entries_of(const Workload& work) {
   return std::min(work.m, std::max(5.0, work.K + 2.0));
 }
 
-// One dual, row by row: a vector, what the allocator adds, and room to grow.
+// One dual: where each row lies, and its entries, for which there is room in powers of two.
 double dual_bytes(const Workload& work) {
-  constexpr double row = 24.0 + 16.0, entry = 20.0;
-  return work.n * (row + entry * entries_of(work));
+  constexpr double row = 16.0, entry = sizeof(Entry);
+  return work.n * (row + entry * std::exp2(std::ceil(std::log2(std::max(4.0, entries_of(work))))));
 }
 
 // What every engine has: lengths and ranks of the rows, and the scores of a panel for each thread, in both precisions.

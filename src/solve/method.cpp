@@ -108,20 +108,14 @@ void check_memory(const Method& method) {
        method.bytes / 1e9, method.memory.bound, method.memory.available / 1e9, method.remedy);
 }
 
-std::unique_ptr<Solver> make_solver(const Method& method, const Problem& problem, const TrainOptions& options,
-                                    Engine& engine, BlockScores* scores, int threads) {
-  if (method.solver == SolverName::block) {
-    BlockOptions block;
-    block.seed = options.seed;
-    return make_block_solver(problem, engine, *scores, block, threads);
-  }
-  if (method.solver == SolverName::apg) return make_apg_solver(problem, engine, threads);
-  BatchOptions batch = method.solver == SolverName::stdfw ? stdfw_options
-                       : method.solver == SolverName::pg  ? pg_options
-                                                          : lsfw_options;
+std::unique_ptr<Solver> make_solver(SolverName name, const TrainOptions& options, Engine& engine, Start from,
+                                    int threads) {
+  if (name == SolverName::block) return make_block_solver(engine, std::move(from), {.seed = options.seed});
+  if (name == SolverName::apg) return make_apg_solver(engine, std::move(from), threads);
+  BatchOptions batch = name == SolverName::stdfw ? stdfw_options : name == SolverName::pg ? pg_options : lsfw_options;
   batch.keep_dual = options.keep_dual;
   batch.threads = threads;
-  return make_batch_solver(problem, engine, batch);
+  return make_batch_solver(engine, std::move(from), batch);
 }
 
 }  // namespace topwolf

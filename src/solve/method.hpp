@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/memory.hpp"
-#include "engine/block_scores.hpp"
 #include "solve/footprint.hpp"
 #include "solve/solver.hpp"
 #include "topwolf/options.hpp"
@@ -29,8 +28,8 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
 // Error{memory} with the figures and the remedy, where there is one.
 void check_memory(const Method& method);
 
-// The problem, the engine and the scores, which only block needs, must outlive the solver.
-std::unique_ptr<Solver> make_solver(const Method& method, const Problem& problem, const TrainOptions& options,
-                                    Engine& engine, BlockScores* scores, int threads);
+// For the engine's problem; the engine must outlive the solver.
+std::unique_ptr<Solver> make_solver(SolverName name, const TrainOptions& options, Engine& engine, Start from,
+                                    int threads);
 
 }  // namespace topwolf

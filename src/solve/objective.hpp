@@ -22,13 +22,6 @@ inline double dual_value(const Problem& problem, double W_norm2, double c_alpha,
   return -0.5 * problem.lambda * W_norm2 + (c_alpha - 0.5 * problem.loss.smoothing * alpha_norm2) / problem.N;
 }
 
-// Sums over the examples, weighted by omega.
-struct DualSums {
-  double c_alpha = 0.0;      // <c, alpha>
-  double alpha_norm2 = 0.0;  // ||alpha||^2
-};
-DualSums dual_sums(const Problem& problem, const DualRows& A);
-
 double squared_norm(const std::vector<double>& W);
 
 // ---- Bounds (G1)
@@ -48,10 +41,10 @@ struct DualSketch {
 double dual_bound(const Problem& problem, const DualSketch& sketch);
 
 // The same for rows that were put inside (L9), given ||W|| of W = W(A) as summed in double.
-double dual_bound(const Problem& problem, const Geometry& geometry, const DualRows& A, double W_length);
+double dual_bound(const Problem& problem, const Geometry& geometry, const InsideSums& sums, double W_length);
 
 // ||W(A)|| is at most this for any feasible A, because |alpha| sums to at most 2 sum(rho).
-double length_bound(const Problem& problem, const Geometry& geometry);
+double length_bound(const Problem& problem, const Curvature& curvature);
 
 // What rounding does to one sum over the rows, W(U) or W(A), in double, in units of the sum of its terms' lengths.
 double sum_rounding(const Geometry& geometry);

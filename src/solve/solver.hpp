@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,18 +20,16 @@ struct Pass {
   double gamma;  // 0: there is nowhere to go
 };
 
-// Where a solver begins instead of at A = 0.
+// Where a solver begins.
 struct Start {
-  DualRows A;  // feasible
-  // The working scores are those of A divided by this, left by a solver before; 0: they are to be computed.
+  std::unique_ptr<Dual> A{};  // feasible; null: at A = 0
+  // The engine's working scores are those of A divided by this, left by a solver before; 0: they are to be computed.
   double scores_times = 0.0;
 };
 
 class Solver {
  public:
   virtual ~Solver() = default;
-  // Only before the first step. The methods whose first step forgets where they were (StdFW, PG) refuse.
-  virtual void start(Start from) = 0;
   // Throws Stopped where it was asked to stop on the way; the next step goes on from there, to the same bits.
   virtual Pass step() = 0;
   // Who is asked, many times within a step.
@@ -42,8 +41,10 @@ class Solver {
   virtual const std::vector<std::int32_t>& ranks() const = 0;
   // W where the solver is now (m x D), for somebody who wants to look; nothing changes by it.
   virtual std::vector<double> current_weights() = 0;
-  // A whose dual value the certificate names; empty unless asked to keep it.
-  virtual const DualRows& dual() const = 0;
+  // A whose dual value the certificate names; null unless asked to keep it.
+  virtual const Dual* dual() const = 0;
+  // The same for whoever comes next; this solver is done.
+  virtual std::unique_ptr<Dual> take_dual() = 0;
   // How many times an example has been visited.
   virtual std::int64_t row_visits() const = 0;
   // Everything that the steps to come depend on, the working scores included.

@@ -5,10 +5,11 @@
 
 namespace topwolf {
 
-// Any rows over the classes, one per example, made feasible for this problem and scaled to where the dual is largest.
-Start warm_start(const Problem& problem, Engine& engine, const SparseRows& earlier, int threads);
+// Any rows over the classes, one per example, made feasible for the engine's problem and scaled to where the dual is
+// largest.
+Start warm_start(Engine& engine, const SparseRows& earlier);
 
 // The same for the dual of a problem that differed in lambda alone: the working scores come along.
-Start continue_from(const Problem& problem, Engine& engine, DualRows A, double earlier_lambda);
+Start continue_from(Engine& engine, std::unique_ptr<Dual> A, double earlier_lambda);
 
 }  // namespace topwolf

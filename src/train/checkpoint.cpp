@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-checkpoint";
+constexpr int format_version = 2;  // of what solvers put into a state
 
 std::string cost_hash(const std::vector<double>& cost) {
   if (cost.empty()) return "none";
@@ -28,6 +29,10 @@ json metadata_of(const TensorFile& file) {
   const json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
   if (!says(metadata, "format", format_name)) {
     fail(ErrorKind::data, "{}: is no checkpoint", file.path());
+  }
+  if (metadata.value("version", json(1)) != format_version) {
+    fail(ErrorKind::data, "{}: is a checkpoint of another version of topwolf, with which alone it can be resumed",
+         file.path());
   }
   return metadata;
 }
@@ -93,7 +98,9 @@ void Checkpoint::write(const State& state) {
   json identity = json::object();
   for (const auto& [name, value] : identity_) identity[name] = value;
   try {
-    state.write(path_, json{{"format", format_name}, {"identity", identity}, {"threads", threads_}}.dump());
+    state.write(
+        path_, json{{"format", format_name}, {"version", format_version}, {"identity", identity}, {"threads", threads_}}
+                   .dump());
     warned_.clear();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io) throw;

@@ -7,7 +7,7 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
-#include "engine/joint_map.hpp"
+#include "engine/factory.hpp"
 #include "model/dual_file.hpp"
 #include "solve/driver.hpp"
 #include "solve/method.hpp"
@@ -46,15 +46,6 @@ Problem problem_of(const JointMap& psi, const JointLabels& labels, const TrainOp
   return problem;
 }
 
-void check_lengths(const std::vector<double>& lengths2) {
-  const auto bad =
-      std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x) && x >= 0.0; });
-  if (bad != lengths2.end()) {
-    fail(ErrorKind::data, "psi of example {} holds a number that is not finite, or too large to be squared",
-         bad - lengths2.begin() + 1);
-  }
-}
-
 Method method_for(const TrainOptions& options) {
   Method method;
   method.solver = options.solver == SolverName::automatic ? SolverName::block : options.solver;
@@ -72,15 +63,14 @@ JointResult train_joint(const JointMap& psi, const JointLabels& labels, const Tr
   check_asked(options);
   const Problem problem = problem_of(psi, labels, options);
   const int threads = resolve_threads(options.threads);
-  const auto engine = make_joint_engine(problem, psi, threads);
-  check_lengths(engine->geometry().lengths2);
+  const auto engine = make_engine(problem, {.threads = threads, .psi = &psi});
   const Method method = method_for(options);
-  const auto scores = method.solver == SolverName::block ? make_joint_scores(problem, psi, threads) : nullptr;
-  const auto solver = make_solver(method, problem, options, *engine, scores.get(), threads);
+  Start start;
   if (options.start.rows() > 0) {
     check_dual(options.start, problem.n, problem.m, "the dual to start from");
-    solver->start(warm_start(problem, *engine, options.start, threads));
+    start = warm_start(*engine, options.start);
   }
+  const auto solver = make_solver(method.solver, options, *engine, std::move(start), threads);
   const RunResult ran = run(*solver, stop_rule(options), clock, observer);
   JointResult out;
   out.w = solver->weights();
@@ -93,7 +83,7 @@ JointResult train_joint(const JointMap& psi, const JointLabels& labels, const Tr
   out.lambda = problem.lambda;
   out.C = options.lambda ? 1.0 / (problem.lambda * problem.N) : options.C;
   out.choice = method.choice;
-  if (options.keep_dual) out.dual = to_sparse_rows(solver->dual());
+  if (options.keep_dual) out.dual = engine->rows_of(*solver->dual());
   out.seconds = clock.seconds();
   return out;
 }

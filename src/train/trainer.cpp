@@ -68,16 +68,12 @@ void Trainer::prepare() {
   if (engine_) return;
   check_memory(method_);
   if (map_ && method_.solver == SolverName::block) map_->prepare_products();
-  engine_ = make_engine();
+  if (method_.gram) gram_ = make_gram(problem_, threads_);
+  make_own_engine();
 }
 
-std::unique_ptr<Engine> Trainer::make_engine() const {
-  return map_ ? make_class_engine(problem_, map_, threads_) : make_cpu_engine(problem_, threads_);
-}
-
-void Trainer::make_shared() {
-  prepare();
-  if (method_.gram && !gram_) gram_ = make_gram(problem_, threads_);
+void Trainer::make_own_engine() {
+  engine_ = make_engine(problem_, {.threads = threads_, .gram = gram_, .classes = map_});
 }
 
 std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int threads) const {
@@ -96,50 +92,38 @@ Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
   problem_ = problem_on(data_, X_, rows.problem_.bias);
   problem_.loss = rows.problem_.loss;
   threads_ = threads_for(problem_, threads);
-  engine_ = make_engine();
+  make_own_engine();
 }
 
-void Trainer::make_scores() {
-  if (method_.solver != SolverName::block || scores_) return;
-  make_shared();
-  scores_ = method_.gram ? make_gram_scores(problem_, gram_, threads_) : make_weights_scores(problem_, threads_);
-  if (map_) scores_ = make_class_scores(problem_, map_, std::move(scores_), method_.gram, threads_);
+void Trainer::set_problem(const TrainOptions& options) {
+  set_loss(options, data_.margins, problem_);
+  prepare();
+  engine_->set_problem(problem_);
 }
 
-// Where the solver begins: in the middle of a run, at the last run's dual, at a dual that was given, or at 0.
-std::unique_ptr<Solver> Trainer::solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda) {
+// Where the solver begins: at the last run's dual, at a dual that was given, or at 0.
+Start Trainer::start_for(const TrainOptions& options, bool warm, double earlier_lambda) {
   const bool forgets = method_.solver == SolverName::stdfw || method_.solver == SolverName::pg;
-  const bool used = solver_ != nullptr;
-  std::optional<Start> start;
-  if (hooks.warm && used && !forgets) {
-    start = continue_from(problem_, *engine_, solver_->dual(), earlier_lambda);
-  } else if (options.start.rows() > 0) {
-    check_dual(options.start, problem_.n, problem_.m, "the dual to start from");
-    start = warm_start(problem_, *engine_, options.start, threads_);
-  } else if (used && scores_) {
-    scores_->scale(0.0);
-  }
-  solver_.reset();  // two of them would need twice the memory
-  std::unique_ptr<Solver> solver = make_solver(method_, problem_, options, *engine_, scores_.get(), threads_);
-  if (hooks.resume) {
-    State state = *hooks.resume;
-    run_.exchange(state);
-    solver->exchange(state);
-  } else if (start) {
-    solver->start(std::move(*start));
-  }
-  return solver;
+  if (warm && solver_ && !forgets) return continue_from(*engine_, solver_->take_dual(), earlier_lambda);
+  if (options.start.rows() == 0) return {};
+  check_dual(options.start, problem_.n, problem_.m, "the dual to start from");
+  return warm_start(*engine_, options.start);
 }
 
 Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitHooks& hooks) {
   const Stopwatch own;
   check(options);
   const double earlier_lambda = problem_.lambda;
-  set_loss(options, data_.margins, problem_);
-  prepare();
-  make_scores();
+  set_problem(options);
+  Start start = hooks.resume ? Start{} : start_for(options, hooks.warm, earlier_lambda);
+  solver_.reset();  // two of them would need twice the memory
+  solver_ = make_solver(method_.solver, options, *engine_, std::move(start), threads_);
   run_ = {};
-  solver_ = solver_for(options, hooks, earlier_lambda);
+  if (hooks.resume) {
+    State state = *hooks.resume;
+    run_.exchange(state);
+    solver_->exchange(state);
+  }
   Fit out;
   Observer observer = hooks.observer;
   if (observer && map_) {
@@ -173,9 +157,8 @@ State Trainer::state() {
 }
 
 void Trainer::restore(const TrainOptions& options, State state) {
-  set_loss(options, data_.margins, problem_);
-  make_scores();
-  solver_ = make_solver(method_, problem_, options, *engine_, scores_.get(), threads_);
+  set_problem(options);
+  solver_ = make_solver(method_.solver, options, *engine_, {}, threads_);
   state.put_back();
   run_.exchange(state);
   solver_->exchange(state);
@@ -217,28 +200,28 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   out.threads = resolve_threads(options.threads);
   out.row_visits = fit.row_visits;
   out.choice = method_.choice;
-  if (options.keep_dual) out.dual = to_sparse_rows(solver_->dual());
+  if (options.keep_dual) out.dual = engine_->rows_of(*solver_->dual());
   return out;
 }
 
 double Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
   set_loss(options, data_.margins, problem_);
-  prepare();
+  const auto engine = make_engine(problem_, {.threads = threads_, .classes = map_});
   const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
   const auto size = static_cast<std::int64_t>(W.size());
-  if (size != engine_->geometry().dimension && size != rows * all) {
+  if (size != engine->geometry().dimension && size != rows * all) {
     fail(ErrorKind::data, "there are {} weights, but {} {} x {} features are needed", W.size(), rows,
          map_ ? "class features" : "classes", all);
   }
-  const bool whole = size != engine_->geometry().dimension;
-  return primal_value(problem_, squared_norm(W), engine_->loss_sum(whole ? on_own_columns(W) : W).sum);
+  const bool whole = size != engine->geometry().dimension;
+  return primal_value(problem_, squared_norm(W), engine->loss_sum(whole ? on_own_columns(W) : W).sum);
 }
 
 // Of weights on all columns.
 std::vector<double> Trainer::on_own_columns(const std::vector<double>& W) const {
   const std::int64_t d = data_.X.cols(), D = problem_.D(), all = d + D - problem_.d;
   std::vector<double> own;
-  own.reserve(static_cast<std::size_t>(engine_->geometry().dimension));
+  own.reserve(W.size());
   for (auto row = W.begin(); row != W.end(); row += all) {
     for (const std::int32_t c : columns_) own.push_back(row[c]);
     if (all > d) own.push_back(row[d]);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "engine/class_map.hpp"
+#include "engine/factory.hpp"
 #include "solve/driver.hpp"
 #include "solve/method.hpp"
 #include "topwolf/train.hpp"
@@ -42,12 +42,13 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // The same rows with other example weights, on so many threads; a weight of 0 leaves the row out. What is made by
-  // make_shared() before is used by all.
-  void make_shared();
+  // Makes what many fits share, the Gram matrix above all. Error{memory}, before anything large is made, where
+  // method().remedy says that there is too little.
+  void prepare();
+  // The same rows, once they are prepared, with other example weights, on so many threads; a weight of 0 leaves the row
+  // out.
   std::unique_ptr<Trainer> with_weights(std::vector<double> weights, int threads) const;
 
-  // Throws Error{memory} before anything large is made, where method().remedy says that there is too little.
   // Solves the problem of these options, which must not differ from the trainer's own in what it took from them. The
   // clock counts for the time limit.
   Fit fit(const TrainOptions& options, const Stopwatch& clock, const FitHooks& hooks = {});
@@ -75,11 +76,10 @@ class Trainer {
 
  private:
   Trainer(const Trainer& rows, std::vector<double> weights, int threads);
-  void prepare();
-  std::unique_ptr<Engine> make_engine() const;
-  void make_scores();
+  void make_own_engine();
+  void set_problem(const TrainOptions& options);
   std::vector<double> on_own_columns(const std::vector<double>& W) const;
-  std::unique_ptr<Solver> solver_for(const TrainOptions& options, const FitHooks& hooks, double earlier_lambda);
+  Start start_for(const TrainOptions& options, bool warm, double earlier_lambda);
 
   Dataset data_;
   std::vector<std::int32_t> columns_;  // that are trained on; empty: all
@@ -91,7 +91,6 @@ class Trainer {
   Method method_;
   std::shared_ptr<const Gram> gram_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<BlockScores> scores_;
   std::unique_ptr<Solver> solver_;  // of the last run
   RunState run_;                    // of the last run
   std::string data_hash_;           // once it was asked for

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/rng.hpp"
-#include "report/row_check.hpp"
 #include "support/plain.hpp"
 #include "support/plain_problem.hpp"
 
@@ -40,15 +39,20 @@ struct PlainJoint {
     return s;
   }
 
-  double primal(const Vector& w) const {
+  double loss_at(const Vector& d, const Vector& s, std::size_t label) const {
+    return loss.smoothing > 0.0 ? plain::envelope(loss, d, s, label) : plain::value(loss, d, s, label);
+  }
+
+  double loss_sum(const Vector& w) const {
     double sum = 0.0;
     for (std::int64_t i = 0; i < n; ++i) {
       const auto label = static_cast<std::size_t>(y[static_cast<std::size_t>(i)]);
       const Vector s = scores(w, i), d = margins(i);
-      sum += omega[static_cast<std::size_t>(i)] * smoothed_loss(loss, {d, s, static_cast<std::int64_t>(label)});
+      sum += omega[static_cast<std::size_t>(i)] * loss_at(d, s, label);
     }
-    return 0.5 * lambda * plain::dot(w, w) + sum / N();
+    return sum;
   }
+  double primal(const Vector& w) const { return 0.5 * lambda * plain::dot(w, w) + loss_sum(w) / N(); }
 
   Vector weights_of(const SparseRows& A) const {
     Vector w(static_cast<std::size_t>(P), 0.0);

@@ -7,14 +7,29 @@
 #include <vector>
 
 #include "core/rng.hpp"
-#include "engine/engine.hpp"
+#include "engine/factory.hpp"
 #include "support/golden.hpp"
 #include "support/plain.hpp"
+#include "support/plain_projection.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf::testing {
 
 using plain::Vector;
+
+// A dual as the tests see it: one sparse row per example.
+using DualRows = std::vector<SparseRow>;
+
+inline DualRows dual_rows(const SparseRows& rows) {
+  DualRows out(static_cast<std::size_t>(rows.rows()));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    for (auto e = static_cast<std::size_t>(rows.row_begin[i]); e < static_cast<std::size_t>(rows.row_begin[i + 1]);
+         ++e) {
+      out[i].push_back({rows.column[e], rows.values[e]});
+    }
+  }
+  return out;
+}
 
 // X in double, and the same values stored in any of the four ways.
 struct Samples {
@@ -113,7 +128,7 @@ inline Vector golden_costs() {
   return out;
 }
 
-// View of a data set as a problem; the data set and the costs must outlive it.
+// View of a data set as a problem; the data set must outlive it.
 inline Problem problem_of(const Dataset& data, const Loss& loss, double lambda, double bias = 0.0,
                           const Vector* cost = nullptr) {
   Problem problem;
@@ -128,7 +143,7 @@ inline Problem problem_of(const Dataset& data, const Loss& loss, double lambda, 
   problem.bias = bias;
   problem.lambda = lambda;
   problem.loss = loss;
-  problem.cost = cost ? cost->data() : nullptr;
+  if (cost) problem.cost = std::make_shared<const Vector>(*cost);
   return problem;
 }
 
@@ -165,8 +180,8 @@ class PlainProblem {
     for (std::int64_t i = 0; i < samples_.n; ++i) {
       const auto y = static_cast<std::size_t>(samples_.y[static_cast<std::size_t>(i)]);
       const Vector s = scores(W, i), delta = margins(i);
-      sum +=
-          samples_.weight(i) * (loss_.smoothing > 0.0 ? envelope_value(delta, s, y) : plain::value(loss_, delta, s, y));
+      sum += samples_.weight(i) *
+             (loss_.smoothing > 0.0 ? plain::envelope(loss_, delta, s, y) : plain::value(loss_, delta, s, y));
     }
     return sum;
   }
@@ -205,13 +220,6 @@ class PlainProblem {
   }
 
  private:
-  // The envelope through the projection, whose optimality the loss tests establish.
-  double envelope_value(const Vector& delta, const Vector& s, std::size_t y) const {
-    RowScratch scratch;
-    SparseRow alpha;
-    return envelope(loss_, delta.data(), s.data(), samples_.m, static_cast<std::int64_t>(y), alpha, scratch);
-  }
-
   const Samples& samples_;
   Loss loss_;
   double lambda_, bias_;

@@ -117,4 +117,12 @@ inline Vector project(const Loss& loss, const Vector& a, std::size_t y) {
   return loss.family == Family::usunier ? project_usunier(loss, a, y) : project_top_k(loss, a, y);
 }
 
+// L4: the largest <c - s, alpha> - smoothing/2 ||alpha||^2 over Q, which the projection of (c - s) / smoothing has.
+inline double envelope(const Loss& loss, const Vector& delta, const Vector& s, std::size_t y) {
+  Vector a(s.size());
+  for (std::size_t j = 0; j < s.size(); ++j) a[j] = (-delta[j] - s[j]) / loss.smoothing;
+  const Vector alpha = project(loss, a, y);
+  return loss.smoothing * (dot(a, alpha) - 0.5 * dot(alpha, alpha));
+}
+
 }  // namespace topwolf::plain

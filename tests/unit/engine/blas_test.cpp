@@ -1,5 +1,5 @@
 // OpenBLAS where it has weaknesses: forks, and rows that lie further apart than it can count.
-#include "engine/blas.hpp"
+#include "engine/cpu/blas.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,10 +1,12 @@
 // The products that steps in many rows need, from W and from the Gram matrix, against naive loops; what a product adds
 // is what reset() computes anew.
 
-#include "engine/block_scores.hpp"
+#include "engine/cpu/block_products.hpp"
 
 #include <gtest/gtest.h>
 
+#include "data/row_lengths.hpp"
+#include "engine/host/dual.hpp"
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
@@ -36,6 +38,7 @@ class EntryProducts : public ::testing::TestWithParam<Setting> {
     for (std::int64_t i = 0; i < samples_.n; ++i) samples_.omega.push_back(0.5 + rng.uniform());
     data_ = testing::dataset_of(samples_, GetParam().storage);
     problem_ = testing::problem_of(data_, Loss{}, lambda, bias);
+    lengths2_ = squared_lengths(problem_.X, bias, 1);
     scores_ = make(1);
     // A third of the rows has two entries or three.
     list_.row_begin.push_back(0);
@@ -50,7 +53,7 @@ class EntryProducts : public ::testing::TestWithParam<Setting> {
 
   std::unique_ptr<BlockScores> make(int threads) const {
     return GetParam().gram ? make_gram_scores(problem_, make_gram(problem_, threads), threads)
-                           : make_weights_scores(problem_, threads);
+                           : make_weights_scores(problem_, lengths2_, threads);
   }
 
   double feature(std::int64_t i, std::int64_t f) const {
@@ -98,6 +101,7 @@ class EntryProducts : public ::testing::TestWithParam<Setting> {
   Samples samples_;
   Dataset data_;
   Problem problem_;
+  Vector lengths2_;
   std::unique_ptr<BlockScores> scores_;
   EntryList list_;
   Vector P_;
@@ -122,7 +126,7 @@ TEST_P(EntryProducts, AddingOneIsAsGoodAsStartingAnew) {
   scores_->face()->add_product(0.75);
   Vector added, anew;
   scores_->face()->entry_scores(added);
-  scores_->reset(weights(), {});
+  scores_->reset(weights(), HostDual(samples_.n));
   scores_->face()->entry_scores(anew);
   const Vector expected = scores_under(weights());
   ASSERT_EQ(added.size(), expected.size());

@@ -47,7 +47,7 @@ std::vector<double> random_keys(Rng& rng, std::size_t count, double* largest) {
 }
 
 // What the projection makes of keys b_j, j != y, as beta.
-exact::Vector fast_beta(const Loss& loss, const std::vector<double>& keys, std::size_t y, const SparseRow* before) {
+exact::Vector fast_beta(const Loss& loss, const std::vector<double>& keys, std::size_t y, RowView before) {
   RowScratch scratch;
   scratch.key = keys;
   scratch.key.insert(scratch.key.begin() + static_cast<std::ptrdiff_t>(y), 0.0);
@@ -81,7 +81,7 @@ RC_GTEST_PROP(ExactProjection, HoldsAtEveryScale, ()) {
   const std::vector<double> keys = random_keys(rng, m - 1, &largest);
   SparseRow guess;
   if (rng.uniform() < 0.5) guess = {{static_cast<std::int32_t>(rng.below(m)), 0.5}};
-  const exact::Vector beta = fast_beta(loss, keys, y, rng.uniform() < 0.5 ? &guess : nullptr);
+  const exact::Vector beta = fast_beta(loss, keys, y, rng.uniform() < 0.5 ? guess : SparseRow());
   const double R = loss.rho_sum();
   RC_ASSERT(exact::infeasibility(loss, beta).get_d() < 1e-13);
   const exact::Vector b(keys.begin(), keys.end());
@@ -121,7 +121,7 @@ RC_GTEST_PROP(Membership, IsThatOfRationalArithmetic, ()) {
   const std::size_t m = 2 + rng.below(9), y = rng.below(m);
   const Loss loss = random_loss(rng, m);
   double largest = 0.0;
-  const exact::Vector inside = fast_beta(loss, random_keys(rng, m - 1, &largest), y, nullptr);
+  const exact::Vector inside = fast_beta(loss, random_keys(rng, m - 1, &largest), y, {});
   const double scale = rng.uniform() < 0.5 ? 1.0 : 3.0 * rng.uniform();
   SparseRow alpha;
   exact::Vector beta(m - 1);

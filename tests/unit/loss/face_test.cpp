@@ -109,12 +109,12 @@ RC_GTEST_PROP(Face, StepsAlongZetaStayInQ, ()) {
 TEST(Face, OfTheTopKSetCanGrowAndShrinkAsAWhole) {
   RowScratch scratch;
   Face face;
-  find_face({Family::top_k, {0.5, 0.5}, 0.0}, 2, {{0, -0.3}, {2, 0.3}}, face, scratch);
+  find_face({Family::top_k, {0.5, 0.5}, 0.0}, 2, SparseRow{{0, -0.3}, {2, 0.3}}, face, scratch);
   ASSERT_EQ(face.along.size(), 2u);
   EXPECT_NEAR(face.along[0], -0.5, 1e-12);
   EXPECT_NEAR(face.along[1], 0.5, 1e-12);
   EXPECT_NE(face.group[0], face.group[1]);
-  find_face({Family::top_k, {0.5, 0.5}, 0.0}, 2, {{0, -0.5}, {2, 0.5}}, face, scratch);
+  find_face({Family::top_k, {0.5, 0.5}, 0.0}, 2, SparseRow{{0, -0.5}, {2, 0.5}}, face, scratch);
   EXPECT_TRUE(face.along.empty()) << "zeta is at its bound";
 }
 

@@ -133,7 +133,7 @@ RC_GTEST_PROP(Projection, AgreesWithThePlainOneWhateverTheGuess, ()) {
   RowScratch scratch;
   SparseRow alpha, guess;
   project(loss, other.data(), static_cast<std::int64_t>(m), static_cast<std::int64_t>(y), guess, scratch);
-  for (const SparseRow* before : {static_cast<const SparseRow*>(nullptr), static_cast<const SparseRow*>(&guess)}) {
+  for (const RowView before : {RowView(), RowView(guess)}) {
     scratch.key.assign(m, 0.0);
     for (std::size_t j = 0; j < m; ++j) scratch.key[j] = a[y] - a[j];
     project_keys(loss, static_cast<std::int64_t>(y), before, alpha, scratch);

@@ -11,7 +11,6 @@ namespace {
 class Halving final : public Solver {
  public:
   explicit Halving(double surplus = 0.0, double step = 0.5) : surplus_(surplus), step_(step) {}
-  void start(Start) override {}
   void set_should_stop(std::function<bool()> should_stop) override { should_stop_ = std::move(should_stop); }
   Pass step() override {
     for (int block = 0; block < 1000; ++block) {
@@ -27,7 +26,8 @@ class Halving final : public Solver {
   const std::vector<double>& weights() const override { return none_; }
   std::vector<double> current_weights() override { return {gap_}; }
   const std::vector<std::int32_t>& ranks() const override { return no_ranks_; }
-  const DualRows& dual() const override { return rows_; }
+  const Dual* dual() const override { return nullptr; }
+  std::unique_ptr<Dual> take_dual() override { return nullptr; }
   std::int64_t row_visits() const override { return 0; }
   void exchange(State& state) override { state("gap", gap_); }
   int certified() const { return certified_; }
@@ -38,7 +38,6 @@ class Halving final : public Solver {
   std::function<bool()> should_stop_;
   std::vector<double> none_;
   std::vector<std::int32_t> no_ranks_;
-  DualRows rows_;
 };
 
 RunResult go(Solver& solver, const StopRule& rule, const std::function<bool(const Progress&)>& observer = {}) {

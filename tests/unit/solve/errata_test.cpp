@@ -9,6 +9,7 @@ namespace topwolf {
 namespace {
 
 using plain::Vector;
+using testing::DualRows;
 using testing::PlainProblem;
 using testing::Samples;
 
@@ -31,8 +32,8 @@ class Algorithm1 {
       for (const auto& [j, value] : A[static_cast<std::size_t>(i)]) {
         s[static_cast<std::size_t>(j)] += sign * loss_.smoothing * value;
       }
-      vertex(loss_, nullptr, s.data(), samples_.m, samples_.y[static_cast<std::size_t>(i)],
-             U[static_cast<std::size_t>(i)], scratch);
+      vertex(loss_, {}, s.data(), samples_.m, samples_.y[static_cast<std::size_t>(i)], U[static_cast<std::size_t>(i)],
+             scratch);
     }
     return U;
   }

@@ -71,13 +71,13 @@ TEST(WarmStartRows, AreFeasibleAndScaledToTheHighestDualWhateverChanged) {
     for (const double lambda : {1e-4, 0.01, 10.0}) {
       const Problem problem = testing::problem_of(weighted, loss, lambda);
       const testing::PlainProblem plain(samples, loss, lambda);
-      const auto engine = make_cpu_engine(problem, 2);
-      const DualRows A = warm_start(problem, *engine, earlier, 2).A;
+      const auto engine = make_engine(problem, {.threads = 2});
+      const testing::DualRows A = testing::dual_rows(engine->rows_of(*warm_start(*engine, earlier).A));
       EXPECT_LT(plain.infeasibility(A), 1e-12);
       const double dual = plain.dual(A);
       EXPECT_GE(dual, 0.0);
       for (const double t : {0.9, 0.99}) {
-        DualRows scaled = A;
+        testing::DualRows scaled = A;
         for (SparseRow& alpha : scaled) {
           for (Entry& entry : alpha) entry.value *= t;
         }

@@ -1,10 +1,15 @@
-#include "engine/joint_map.hpp"
+// Any psi on the CPU, row by row.
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "core/fail.hpp"
+#include "core/length.hpp"
 #include "core/threads.hpp"
+#include "engine/cpu/cpu_engine.hpp"
+#include "engine/cpu/panel_engine.hpp"
 
 namespace topwolf {
 namespace {
@@ -51,7 +56,7 @@ class JointScores final : public BlockScores, public FaceScores {
   }
 
   bool curved() const override { return true; }
-  void spread(std::int64_t i, const SparseRow& change, std::vector<double>& scores) override {
+  void spread(std::int64_t i, RowView change, std::vector<double>& scores) override {
     scores.resize(static_cast<std::size_t>(problem_.m));
     // What is taken out leaves rounding behind, which must not pile up; to wipe a long vector each time would cost more
     // than the scores.
@@ -59,19 +64,19 @@ class JointScores final : public BlockScores, public FaceScores {
     if (psi_.dimension() <= short_for_a_class * problem_.m || ++uses_ % often == 0) {
       std::fill(sum_.begin(), sum_.end(), 0.0);
     }
-    with_sum(psi_, i, change, sum_, [&] { psi_.scores(i, sum_, scores); });
+    with_sum(psi_, i, {change.begin(), change.end()}, sum_, [&] { psi_.scores(i, sum_, scores); });
   }
 
   void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
     add_row(rows[0], change[0], w_);
   }
 
-  void reset(const std::vector<double>& W, const DualRows&) override {
+  void reset(const std::vector<double>& W, const Dual&) override {
     w_ = W;
     std::fill(sum_.begin(), sum_.end(), 0.0);
   }
   void scale(double factor) override {
-    for (double& w : w_) w *= factor;
+    for (double& w : w_) w = factor == 0.0 ? 0.0 : w * factor;
   }
 
   FaceScores* face() override { return this; }
@@ -97,8 +102,8 @@ class JointScores final : public BlockScores, public FaceScores {
 
  private:
   // D2.
-  void add_row(std::int64_t i, const SparseRow& change, std::vector<double>& w) {
-    weighted_ = change;
+  void add_row(std::int64_t i, RowView change, std::vector<double>& w) {
+    weighted_.assign(change.begin(), change.end());
     for (Entry& entry : weighted_) entry.value *= problem_.factor(i);
     psi_.accumulate(i, weighted_, w);
   }
@@ -141,8 +146,55 @@ class JointScores final : public BlockScores, public FaceScores {
   const EntryList* entries_ = nullptr;
 };
 
-}  // namespace
+// Any psi, by its two verbs, in double.
+class AnyMap {
+ public:
+  using Real = double;
+  explicit AnyMap(const JointMap& psi) : psi_(&psi) {}
 
+  Geometry geometry() const {
+    // Every class of every example may add to the same number.
+    return {psi_->dimension(), psi_->examples() * psi_->classes(), std::numeric_limits<double>::epsilon(),
+            static_cast<double>(psi_->classes())};
+  }
+  std::int64_t row_bytes() const { return psi_->classes() * static_cast<std::int64_t>(sizeof(double)); }
+
+  void set_weights(const std::vector<double>& W) { W_ = &W; }
+  void scores(std::int64_t begin, std::int64_t end, double* S, std::vector<double>&) const {
+    const auto m = static_cast<std::size_t>(psi_->classes());
+    for (std::int64_t i = begin; i < end; ++i, S += m) psi_->scores(i, *W_, {S, m});
+  }
+  AnyMap exact_scores(const std::vector<double>& W) const {
+    AnyMap at(*psi_);
+    at.set_weights(W);
+    return at;
+  }
+  std::int64_t terms(std::int64_t) const { return psi_->dimension(); }
+  double longest_weights(const std::vector<double>& W) const { return length(W); }
+  void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W) {
+    // One after the other: a row has few entries, and takes far less time here than its m scores.
+    for (const auto& panel : panels) {
+      for (std::size_t first = 0; first < panel.size();) {
+        row_.clear();
+        std::size_t e = first;
+        for (; e < panel.size() && panel[e].row == panel[first].row; ++e)
+          row_.push_back({panel[e].column, panel[e].value});
+        psi_->accumulate(panel[first].row, row_, W);
+        first = e;
+      }
+    }
+  }
+  std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>&, int threads) const {
+    return std::make_unique<JointScores>(problem, *psi_, threads);
+  }
+
+ private:
+  const JointMap* psi_;
+  const std::vector<double>* W_ = nullptr;
+  SparseRow row_;
+};
+
+// max_j ||psi(x_i, j)||^2 of every example: psi's own word, or from its two verbs.
 std::vector<double> squared_lengths(const JointMap& psi, int threads) {
   const std::int64_t n = psi.examples();
   std::vector<double> lengths2(static_cast<std::size_t>(n));
@@ -163,8 +215,21 @@ std::vector<double> squared_lengths(const JointMap& psi, int threads) {
   return lengths2;
 }
 
-std::unique_ptr<BlockScores> make_joint_scores(const Problem& problem, const JointMap& psi, int threads) {
-  return std::make_unique<JointScores>(problem, psi, threads);
+void check_lengths(const std::vector<double>& lengths2) {
+  const auto bad =
+      std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x) && x >= 0.0; });
+  if (bad != lengths2.end()) {
+    fail(ErrorKind::data, "psi of example {} holds a number that is not finite, or too large to be squared",
+         bad - lengths2.begin() + 1);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_joint_engine(const Problem& problem, const JointMap& psi, int threads) {
+  std::vector<double> lengths2 = squared_lengths(psi, threads);
+  check_lengths(lengths2);
+  return std::make_unique<PanelEngine<AnyMap>>(problem, AnyMap(psi), std::move(lengths2), threads);
 }
 
 }  // namespace topwolf

@@ -1,12 +1,9 @@
-// Scores of a few rows at a time while the dual changes row by row: what block ascent needs. Two representations behind
-// one interface. Weights: W is kept, a block's scores are a product. Gram: all scores and X X^T are kept, a block's
-// scores are read. The working values drift by rounding; reset() puts them right.
+// Scores of a few rows at a time while the dual changes row by row: what block ascent on the host needs. The working
+// values drift by rounding; reset() puts them right.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -67,11 +64,11 @@ class BlockScores {
   // Whether the scores of classes are coupled: psi(x, j) and psi(x, j') are not orthogonal, or not of the same length.
   virtual bool curved() const { return false; }
   // Curved: `scores` (m) become the products of the change with <psi(x_i, j), psi(x_i, j')>, as far as G does not say.
-  virtual void spread(std::int64_t /*i*/, const SparseRow& /*change*/, std::vector<double>& /*scores*/) {}
+  virtual void spread(std::int64_t /*i*/, RowView /*change*/, std::vector<double>& /*scores*/) {}
 
   // W = W(A), computed elsewhere in double.
-  virtual void reset(const std::vector<double>& W, const DualRows& A) = 0;
-  // W becomes factor times itself.
+  virtual void reset(const std::vector<double>& W, const Dual& A) = 0;
+  // The working scores become factor times what they were; 0: those of W = 0, whatever they were.
   virtual void scale(double factor) = 0;
 
   // Null where such steps cost more than they give.
@@ -80,15 +77,5 @@ class BlockScores {
   // The working scores.
   virtual void exchange(State& state) = 0;
 };
-
-// G = X X^T (n x n), constant feature included, in the precision of the features. Depends on the rows alone, so that
-// many problems can share it.
-struct Gram {
-  std::variant<std::vector<float>, std::vector<double>> values;
-};
-std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads);
-
-std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, int threads);
-std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads);
 
 }  // namespace topwolf

@@ -1,11 +1,11 @@
-#include "engine/scorer.hpp"
+#include "engine/cpu/scorer.hpp"
 
 #include <algorithm>
 #include <type_traits>
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "engine/blas.hpp"
+#include "engine/cpu/blas.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {

@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "core/threads.hpp"
-#include "engine/accumulator.hpp"
-#include "engine/blas.hpp"
-#include "engine/block_scores.hpp"
-#include "engine/entry_groups.hpp"
-#include "engine/scorer.hpp"
+#include "engine/cpu/accumulator.hpp"
+#include "engine/cpu/blas.hpp"
+#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/entry_groups.hpp"
+#include "engine/cpu/scorer.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
@@ -94,7 +94,7 @@ class GramScores final : public BlockScores, public FaceScores {
     accumulator_->add(entries_, S_, threads_);
   }
 
-  void reset(const std::vector<double>& W, const DualRows&) override {
+  void reset(const std::vector<double>& W, const Dual&) override {
     SingleThreadedBlas blas;
     const std::int64_t m = problem_.m, panel = panel_rows(m);
     Scorer<double> scorer(problem_.X, m, problem_.bias);
@@ -112,7 +112,7 @@ class GramScores final : public BlockScores, public FaceScores {
   }
 
   void scale(double factor) override {
-    for (T& s : S_) s *= static_cast<T>(factor);
+    for (T& s : S_) s = factor == 0.0 ? T{0} : s * static_cast<T>(factor);
   }
 
   void exchange(State& state) override { state("scores", S_, {problem_.m * n_}); }
@@ -239,19 +239,13 @@ class GramScores final : public BlockScores, public FaceScores {
 }  // namespace
 
 std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads) {
-  const auto filled = [&]<class T>(const auto& X, T) {
-    std::vector<T> G(static_cast<std::size_t>(problem.n * problem.n));
-    fill_gram(X, problem.bias, threads, G);
-    return std::make_shared<const Gram>(Gram{std::move(G)});
-  };
-  struct Make {
-    const decltype(filled)& fill;
-    std::shared_ptr<const Gram> operator()(const DenseView<float>& X) const { return fill(X, 0.0f); }
-    std::shared_ptr<const Gram> operator()(const DenseView<double>& X) const { return fill(X, 0.0); }
-    std::shared_ptr<const Gram> operator()(const CsrView<float>& X) const { return fill(X, 0.0f); }
-    std::shared_ptr<const Gram> operator()(const CsrView<double>& X) const { return fill(X, 0.0); }
-  };
-  return std::visit(Make{filled}, problem.X);
+  return std::visit(
+      [&]<class View>(const View& X) {
+        std::vector<typename View::Value> G(static_cast<std::size_t>(problem.n * problem.n));
+        fill_gram(X, problem.bias, threads, G);
+        return std::make_shared<const Gram>(Gram{std::move(G)});
+      },
+      problem.X);
 }
 
 std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads) {

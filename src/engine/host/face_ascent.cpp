@@ -1,4 +1,4 @@
-#include "solve/face_ascent.hpp"
+#include "engine/host/face_ascent.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ FaceAscent::FaceAscent(const Problem& problem, FaceScores& scores, const std::ve
   free_.row_begin.resize(static_cast<std::size_t>(problem.n) + 1);
 }
 
-double FaceAscent::ascend(DualRows& A, const std::function<void()>& pause) {
+double FaceAscent::ascend(HostDual& A, const std::function<void()>& pause) {
   find_face(A);
   if (free_.size() == 0) return 0.0;
   conjugate_gradients(pause);
@@ -82,7 +82,7 @@ double FaceAscent::least_curvature() const {
 }
 
 // The free entries, and the gradient along them.
-void FaceAscent::find_face(const DualRows& A) {
+void FaceAscent::find_face(const HostDual& A) {
   RowScratch scratch;
   Face face;
   free_.column.clear();
@@ -90,19 +90,20 @@ void FaceAscent::find_face(const DualRows& A) {
   along_.clear();
   residual_.clear();
   const double least = least_curvature();
-  for (std::size_t i = 0; i < A.size(); ++i) {
-    const auto row = static_cast<std::int64_t>(i);
+  for (std::int64_t row = 0; row < problem_.n; ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    const RowView alpha = A[row];
     groups_[i] = 0;
-    if (!A[i].empty() && problem_.weight(row) > 0.0 && problem_.factor(row) * lengths2_[i] > least) {
-      topwolf::find_face(problem_.loss, problem_.label(row), A[i], face, scratch);
+    if (!alpha.empty() && problem_.weight(row) > 0.0 && problem_.factor(row) * lengths2_[i] > least) {
+      topwolf::find_face(problem_.loss, problem_.label(row), alpha, face, scratch);
       groups_[i] = 1 + *std::max_element(face.group.begin(), face.group.end());
     }
     if (groups_[i] > 0) {  // the other entries come along: putting the row back into Q can move them
       for (std::size_t e = 0; e < face.group.size(); ++e) {
-        free_.column.push_back(A[i][e].column);
+        free_.column.push_back(alpha[e].column);
         group_.push_back(face.group[e]);
         along_.push_back(face.along.empty() ? 0.0 : face.along[e]);
-        residual_.push_back(A[i][e].value);
+        residual_.push_back(alpha[e].value);
       }
     }
     free_.row_begin[i + 1] = static_cast<std::int64_t>(free_.size());
@@ -199,7 +200,7 @@ void FaceAscent::conjugate_gradients(const std::function<void()>& pause) {
 }
 
 // The step, shortened to `length`, row by row put back into Q.
-FaceAscent::Line FaceAscent::move_rows(const DualRows& A, double length) {
+FaceAscent::Line FaceAscent::move_rows(const HostDual& A, double length) {
   step_.resize(free_.size());
   target_.resize(free_.size());
   Line line{};
@@ -209,7 +210,7 @@ FaceAscent::Line FaceAscent::move_rows(const DualRows& A, double length) {
     double sum = 0.0;
     for (std::int64_t i = from; i < to; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      if (groups_[at] > 0) sum += problem_.weight(i) * move_row(at, A[at], length, wanted, moved, scratch);
+      if (groups_[at] > 0) sum += problem_.weight(i) * move_row(at, A[i], length, wanted, moved, scratch);
     }
     return sum;
   });
@@ -226,10 +227,10 @@ FaceAscent::Line FaceAscent::move_rows(const DualRows& A, double length) {
 }
 
 // Where the row goes into target_, the change into step_; returns the slope.
-double FaceAscent::move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted, SparseRow& moved,
+double FaceAscent::move_row(std::size_t i, RowView alpha, double length, SparseRow& wanted, SparseRow& moved,
                             RowScratch& scratch) {
   const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
-  wanted = alpha;
+  wanted.assign(alpha.begin(), alpha.end());
   for (std::size_t e = 0; e < alpha.size(); ++e) wanted[e].value += length * total_[begin + e];
   project_within(problem_.loss, wanted, problem_.label(static_cast<std::int64_t>(i)), moved, scratch);
   double slope = 0.0;
@@ -244,15 +245,15 @@ double FaceAscent::move_row(std::size_t i, const SparseRow& alpha, double length
 }
 
 // A + gamma step_ lies between two points of Q; a whole step ends exactly where the projection did.
-void FaceAscent::take(DualRows& A, double gamma) {
+void FaceAscent::take(HostDual& A, double gamma) {
   scores_.add_product(gamma);
   for_rows([&](std::size_t i) {
     const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
-    SparseRow& alpha = A[i];
+    const std::span<Entry> alpha = A.entries(static_cast<std::int64_t>(i));
     for (std::size_t e = 0; e < alpha.size(); ++e) {
       alpha[e].value = gamma == 1.0 ? target_[begin + e] : alpha[e].value + gamma * step_[begin + e];
     }
-    std::erase_if(alpha, [](const Entry& entry) { return entry.value == 0.0; });
+    A.drop_zeros(static_cast<std::int64_t>(i));
   });
 }
 

@@ -4,11 +4,10 @@
 #include <algorithm>
 
 #include "core/threads.hpp"
-#include "data/row_lengths.hpp"
-#include "engine/accumulator.hpp"
-#include "engine/blas.hpp"
-#include "engine/block_scores.hpp"
-#include "engine/face_product.hpp"
+#include "engine/cpu/accumulator.hpp"
+#include "engine/cpu/blas.hpp"
+#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/face_product.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
@@ -42,7 +41,7 @@ class Weights : public BlockScores, public FaceScores {
   }
 
   void scale(double factor) override {
-    for (T& w : weights_) w *= static_cast<T>(factor);
+    for (T& w : weights_) w = factor == 0.0 ? T{0} : w * static_cast<T>(factor);
   }
 
   void exchange(State& state) override { state("scores", weights_, {size()}); }
@@ -124,9 +123,7 @@ class DenseWeights final : public Weights<T> {
     accumulator_->add(entries_, weights_, block_threads_);
   }
 
-  void reset(const std::vector<double>& W, const DualRows&) override {
-    std::copy(W.begin(), W.end(), weights_.begin());
-  }
+  void reset(const std::vector<double>& W, const Dual&) override { std::copy(W.begin(), W.end(), weights_.begin()); }
 
  private:
   // Threads take longer to wake than a small block takes.
@@ -153,11 +150,11 @@ class SparseWeights final : public Weights<T> {
   using Weights<T>::weights_;
 
  public:
-  SparseWeights(const Problem& problem, const CsrView<T>& X, int threads)
+  SparseWeights(const Problem& problem, const CsrView<T>& X, const std::vector<double>& lengths2, int threads)
       : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.D() * class_pitch(problem.m)),
         X_(X),
         pitch_(class_pitch(problem.m)),
-        lengths2_(squared_lengths(X, problem.bias, threads)) {}
+        lengths2_(lengths2) {}
 
   std::int64_t block_rows() const override { return 1; }
 
@@ -195,7 +192,7 @@ class SparseWeights final : public Weights<T> {
     if (problem_.bias != 0.0) add_feature(problem_.d, problem_.bias);
   }
 
-  void reset(const std::vector<double>& W, const DualRows&) override {
+  void reset(const std::vector<double>& W, const Dual&) override {
     const std::int64_t D = problem_.D();
     for (std::int64_t j = 0; j < problem_.m; ++j) {
       for (std::int64_t f = 0; f < D; ++f) {
@@ -215,31 +212,25 @@ class SparseWeights final : public Weights<T> {
 
   const CsrView<T> X_;
   const std::int64_t pitch_;
-  const std::vector<double> lengths2_;
+  const std::vector<double>& lengths2_;
   std::vector<T> scores_;
   std::vector<RowEntry> entries_;
 };
 
 }  // namespace
 
-std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, int threads) {
-  struct Make {
-    const Problem& problem;
-    int threads;
-    std::unique_ptr<BlockScores> operator()(const DenseView<float>& X) const {
-      return std::make_unique<DenseWeights<float>>(problem, X, threads);
-    }
-    std::unique_ptr<BlockScores> operator()(const DenseView<double>& X) const {
-      return std::make_unique<DenseWeights<double>>(problem, X, threads);
-    }
-    std::unique_ptr<BlockScores> operator()(const CsrView<float>& X) const {
-      return std::make_unique<SparseWeights<float>>(problem, X, threads);
-    }
-    std::unique_ptr<BlockScores> operator()(const CsrView<double>& X) const {
-      return std::make_unique<SparseWeights<double>>(problem, X, threads);
-    }
-  };
-  return std::visit(Make{problem, threads}, problem.X);
+std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
+                                                 int threads) {
+  return std::visit(
+      [&]<class View>(const View& X) -> std::unique_ptr<BlockScores> {
+        using T = std::remove_cv_t<typename View::Value>;
+        if constexpr (std::is_same_v<View, DenseView<T>>) {
+          return std::make_unique<DenseWeights<T>>(problem, X, threads);
+        } else {
+          return std::make_unique<SparseWeights<T>>(problem, X, lengths2, threads);
+        }
+      },
+      problem.X);
 }
 
 }  // namespace topwolf

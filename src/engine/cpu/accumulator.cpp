@@ -1,4 +1,4 @@
-#include "engine/accumulator.hpp"
+#include "engine/cpu/accumulator.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/class_map.hpp"
-#include "solve/curved_step.hpp"
+#include "engine/host/curved_step.hpp"
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
@@ -25,6 +24,31 @@ double part_of_dual(const Loss& loss, const Vector& delta, const Vector& s, cons
   return value;
 }
 
+// psi with <psi(x, j), psi(x, j')> = K_jj' times ||x||^2; nobody asks for its scores.
+class Coupled final : public BlockScores {
+ public:
+  Coupled(const Vector& K, std::int64_t m) : K_(K), m_(m) {}
+  bool curved() const override { return true; }
+  void spread(std::int64_t, RowView change, Vector& scores) override {
+    scores.assign(static_cast<std::size_t>(m_), 0.0);
+    for (const auto& [b, value] : change) {
+      for (std::int64_t a = 0; a < m_; ++a) {
+        scores[static_cast<std::size_t>(a)] += K_[static_cast<std::size_t>(a * m_ + b)] * value;
+      }
+    }
+  }
+  std::int64_t block_rows() const override { return 1; }
+  void load(std::span<const std::int64_t>, Vector&, Vector&) override {}
+  void add(std::span<const std::int64_t>, const std::vector<SparseRow>&) override {}
+  void reset(const Vector&, const Dual&) override {}
+  void scale(double) override {}
+  void exchange(State&) override {}
+
+ private:
+  const Vector& K_;
+  std::int64_t m_;
+};
+
 TEST(CurvedStep, GainsWhatItSaysAndNeverLoses) {
   int moved = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -38,9 +62,6 @@ TEST(CurvedStep, GainsWhatItSaysAndNeverLoses) {
     const Problem problem = testing::problem_of(data, resolve_loss(spec, m), 0.05);
     Vector phi;
     for (std::int64_t e = 0; e < m * p; ++e) phi.push_back(rng.normal() * (e % p == 0 ? 3.0 : 1.0));
-    const auto map = std::make_shared<ClassMap>(DenseView<double>{phi.data(), m, p, p});
-    const auto engine = make_class_engine(problem, map, 1);
-    const auto scores = make_class_scores(problem, map, make_weights_scores(problem, 1), false, 1);
     Vector K(static_cast<std::size_t>(m * m), 0.0);
     for (std::int64_t a = 0; a < m; ++a) {
       for (std::int64_t b = 0; b < m; ++b) {
@@ -51,19 +72,26 @@ TEST(CurvedStep, GainsWhatItSaysAndNeverLoses) {
       }
     }
     const std::int64_t i = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(samples.n - 1)));
-    const std::int64_t rows[] = {i};
-    Vector S, G;
-    scores->load(rows, S, G);
-    for (double& s : S) s = rng.normal();
-    const double q = problem.factor(i) * G[0];
-    CurvedStep step(engine->geometry());
+    Coupled scores(K, m);
+    Vector S(static_cast<std::size_t>(m));
+    for (double& value : S) value = rng.normal();
+    double longest2 = 0.0, coupling = 1.0;
+    for (std::int64_t a = 0; a < m; ++a) {
+      longest2 = std::max(longest2, K[static_cast<std::size_t>(a * m + a)]);
+      double sum = 0.0;
+      for (std::int64_t b = 0; b < m; ++b) sum += std::abs(K[static_cast<std::size_t>(a * m + b)]);
+      coupling = std::max(coupling, sum / std::max(longest2, 1e-300));
+    }
+    const double length2 = 0.5 + rng.uniform(), q = problem.factor(i) * length2;  // of x
+    const Vector lengths2(static_cast<std::size_t>(samples.n), length2 * longest2);
+    CurvedStep step(lengths2, coupling);
     RowScratch scratch;
     SparseRow alpha, best;
     const Vector delta = plain::unit_margins(static_cast<std::size_t>(m), static_cast<std::size_t>(problem.label(i)));
     for (int visit = 0; visit < 3; ++visit) {
       const Vector s = S, before = plain::dense(alpha, m);
       const double share = gap_share(problem.loss, {}, S.data(), m, problem.label(i), alpha, best, scratch);
-      const double gain = step.take(problem, *scores, i, S.data(), q, share, alpha, scratch);
+      const double gain = step.take(problem, scores, i, S.data(), q, share, alpha, scratch);
       const Vector after = plain::dense(alpha, m);
       const double change = part_of_dual(problem.loss, delta, s, K, q, before, after) -
                             part_of_dual(problem.loss, delta, s, K, q, before, before);

@@ -1,9 +1,9 @@
-#include "engine/face_product.hpp"
+#include "engine/cpu/face_product.hpp"
 
 #include <algorithm>
 
 #include "core/threads.hpp"
-#include "engine/entry_groups.hpp"
+#include "engine/cpu/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {

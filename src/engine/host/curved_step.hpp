@@ -4,13 +4,14 @@
 
 #include <vector>
 
-#include "engine/block_scores.hpp"
+#include "engine/host/block_scores.hpp"
 
 namespace topwolf {
 
 class CurvedStep {
  public:
-  explicit CurvedStep(const Geometry& geometry) : geometry_(geometry) {}
+  // lengths2: max_j ||psi(x_i, j)||^2 of every example; coupling as in Geometry.
+  CurvedStep(const std::vector<double>& lengths2, double coupling) : lengths2_(lengths2), coupling_(coupling) {}
 
   // Moves the alpha of example i, whose scores are s and whose share of the gap is `share`, to where its part of the
   // dual is larger, and says by how much. q = omega_i / (lambda N) times what G says about the row itself.
@@ -21,7 +22,8 @@ class CurvedStep {
   void exchange(State& state) { state("curvature_ratio", ratio_); }
 
  private:
-  const Geometry& geometry_;
+  const std::vector<double>& lengths2_;
+  double coupling_;
   double ratio_ = 1.0;  // of the curvature along the last step to that of the longest psi
   SparseRow next_, step_, mixed_;
   std::vector<double> step_spread_, spread_;

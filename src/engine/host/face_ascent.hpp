@@ -7,7 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "engine/block_scores.hpp"
+#include "engine/host/block_scores.hpp"
+#include "engine/host/dual.hpp"
 
 namespace topwolf {
 
@@ -18,14 +19,14 @@ class FaceAscent {
   // Moves A, and the working scores with it, to where D is larger; returns the gain, 0 where there is none. Whatever
   // `pause` throws between two products leaves everything as it was.
   double ascend(
-      DualRows& A, const std::function<void()>& pause = [] {});
+      HostDual& A, const std::function<void()>& pause = [] {});
 
   std::int64_t epochs_per_ascent() const { return scores_.epochs_per_ascent(); }
 
   void exchange(State& state) { state("face_iterations", iterations_); }
 
  private:
-  void find_face(const DualRows& A);
+  void find_face(const HostDual& A);
   double least_curvature() const;
   void conjugate_gradients(const std::function<void()>& pause);
   // D along a step: slope gamma - curvature gamma^2 / 2, times N.
@@ -34,10 +35,10 @@ class FaceAscent {
     double gamma() const { return slope > 0.0 ? std::min(1.0, slope / curvature) : 0.0; }
     double gain(double gamma) const { return gamma * (slope - 0.5 * gamma * curvature); }
   };
-  Line move_rows(const DualRows& A, double length);
-  double move_row(std::size_t i, const SparseRow& alpha, double length, SparseRow& wanted, SparseRow& moved,
+  Line move_rows(const HostDual& A, double length);
+  double move_row(std::size_t i, RowView alpha, double length, SparseRow& wanted, SparseRow& moved,
                   RowScratch& scratch);
-  void take(DualRows& A, double gamma);
+  void take(HostDual& A, double gamma);
   void centre(std::size_t i, std::vector<double>& values) const;
   int threads() const;
   template <class Body>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block_scores.hpp"
+#include "engine/host/block_scores.hpp"
 
 namespace topwolf {
 

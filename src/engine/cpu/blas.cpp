@@ -1,4 +1,4 @@
-#include "engine/blas.hpp"
+#include "engine/cpu/blas.hpp"
 
 #include <cblas.h>
 #include <pthread.h>

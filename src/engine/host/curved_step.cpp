@@ -1,4 +1,4 @@
-#include "solve/curved_step.hpp"
+#include "engine/host/curved_step.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
   const Loss& loss = problem.loss;
   const RowMargins delta = problem.margins(i);
   const std::int64_t m = problem.m, y = problem.label(i);
-  const double longest = problem.factor(i) * geometry_.lengths2[static_cast<std::size_t>(i)];
+  const double longest = problem.factor(i) * lengths2_[static_cast<std::size_t>(i)];
   spread_.assign(static_cast<std::size_t>(m), 0.0);
   double gained = 0.0;
   for (int t = 0; t < most_steps; ++t) {
@@ -27,7 +27,7 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
       curvature += value * q * step_spread_[static_cast<std::size_t>(j)];
     }
     const double length2 = squared_norm(step_);
-    if (longest > 0.0) ratio_ = std::clamp(curvature / (longest * length2), 1e-3, geometry_.coupling);
+    if (longest > 0.0) ratio_ = std::clamp(curvature / (longest * length2), 1e-3, coupling_);
     slope -= 0.5 * loss.smoothing * (squared_norm(next_) - squared_norm(alpha) - length2);
     curvature += loss.smoothing * length2;
     if (!(slope > 0.0)) break;

@@ -2,11 +2,10 @@
 // W = phi V (m x D). Everything for W is there already; phi stands before and behind it (docs/maths.md, M1).
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <vector>
 
-#include "engine/block_scores.hpp"
-#include "engine/engine.hpp"
+#include "loss/row.hpp"
 
 namespace topwolf {
 
@@ -29,7 +28,7 @@ class ClassMap {
   // Rows of m numbers, each multiplied with phi phi^T in place. `scratch` is the caller's.
   void couple(std::vector<double>& rows, std::vector<double>& scratch) const;
   // scores (m) = phi phi^T change.
-  void spread(const SparseRow& change, std::vector<double>& scores, std::vector<double>& scratch) const;
+  void spread(RowView change, std::vector<double>& scores, std::vector<double>& scratch) const;
 
  private:
   // Calls body(j, c, phi_jc) for the non-zeros, row by row.
@@ -52,12 +51,5 @@ class ClassMap {
 
 // Whether phi is the identity, which is the plain problem.
 bool is_identity(const FeatureView& phi);
-
-// The plain engine with phi around it: W stands for V (p x D) in all verbs.
-std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map, int threads);
-
-// The plain scores, from a Gram matrix or from weights, with phi around them.
-std::unique_ptr<BlockScores> make_class_scores(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                               std::unique_ptr<BlockScores> plain, bool gram, int threads);
 
 }  // namespace topwolf

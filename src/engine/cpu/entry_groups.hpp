@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/block_scores.hpp"
+#include "engine/host/block_scores.hpp"
 
 namespace topwolf {
 

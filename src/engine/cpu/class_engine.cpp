@@ -1,0 +1,291 @@
+// Class features on the CPU: the plain engine and the plain block scores, with phi before and behind them (M1).
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/length.hpp"
+#include "core/threads.hpp"
+#include "data/row_lengths.hpp"
+#include "engine/cpu/blas.hpp"
+#include "engine/cpu/cpu_engine.hpp"
+#include "engine/cpu/face_product.hpp"
+#include "engine/host/engine.hpp"
+#include "kernels/typed.hpp"
+
+namespace topwolf {
+namespace {
+
+// The plain products of steps on the face, with weights (m x D) in double.
+class EntryProducts {
+ public:
+  virtual ~EntryProducts() = default;
+  virtual void set_entries(const EntryList& entries) = 0;
+  virtual void weigh(const std::vector<double>& P, std::vector<double>& W) = 0;
+  virtual void score(const std::vector<double>& W, std::vector<double>& S) = 0;
+};
+
+template <class T>
+class EntryProductsOf final : public EntryProducts {
+ public:
+  template <class View>
+  EntryProductsOf(const Problem& problem, const View& X, int threads)
+      : face_(make_face_product(problem, X, threads)), m_(problem.m), D_(problem.D()) {
+    // (m x D) for dense rows, (D x pitch) for sparse ones.
+    constexpr bool sparse = requires {
+      X.row_begin;
+    };
+    by_class_ = sparse ? 1 : D_;
+    by_feature_ = sparse ? class_pitch(m_) : 1;
+    weights_.assign(static_cast<std::size_t>(sparse ? D_ * by_feature_ : m_ * D_), T{0});
+  }
+
+  void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
+
+  void weigh(const std::vector<double>& P, std::vector<double>& W) override {
+    face_->weigh(P);
+    W.resize(static_cast<std::size_t>(m_ * D_));
+    const T* from = face_->weights().data();
+    for (std::int64_t j = 0; j < m_; ++j) {
+      for (std::int64_t f = 0; f < D_; ++f) {
+        W[static_cast<std::size_t>(j * D_ + f)] = static_cast<double>(from[j * by_class_ + f * by_feature_]);
+      }
+    }
+  }
+
+  void score(const std::vector<double>& W, std::vector<double>& S) override {
+    for (std::int64_t j = 0; j < m_; ++j) {
+      for (std::int64_t f = 0; f < D_; ++f) {
+        weights_[static_cast<std::size_t>(j * by_class_ + f * by_feature_)] =
+            static_cast<T>(W[static_cast<std::size_t>(j * D_ + f)]);
+      }
+    }
+    face_->score(weights_, S);
+  }
+
+ private:
+  const std::unique_ptr<FaceProduct<T>> face_;
+  const std::int64_t m_, D_;
+  std::int64_t by_class_, by_feature_;  // the steps of the layout
+  std::vector<T> weights_;
+};
+
+std::unique_ptr<EntryProducts> make_entry_products(const Problem& problem, int threads) {
+  return std::visit(
+      [&]<class View>(const View& X) -> std::unique_ptr<EntryProducts> {
+        return std::make_unique<EntryProductsOf<typename View::Value>>(problem, X, threads);
+      },
+      problem.X);
+}
+
+// A changes the plain W = A^T X / (lambda N) in few classes; its scores times phi phi^T are those of V.
+class ClassScores final : public BlockScores, public FaceScores {
+ public:
+  // `sums` knows the plain W(A) and must outlive this.
+  ClassScores(const Problem& problem, std::shared_ptr<const ClassMap> map, std::unique_ptr<BlockScores> plain,
+              Engine& sums, bool gram, int threads)
+      : problem_(problem),
+        gram_(gram),
+        map_(std::move(map)),
+        plain_(std::move(plain)),
+        sums_(sums),
+        products_(make_entry_products(problem, threads)),
+        threads_(threads) {}
+
+  std::int64_t block_rows() const override { return plain_->block_rows(); }
+  void expect(std::span<const std::int64_t> rows) const override { plain_->expect(rows); }
+
+  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    plain_->load(rows, S, G);
+    map_->couple(S, scratch_);
+  }
+
+  bool curved() const override { return true; }
+  void spread(std::int64_t, RowView change, std::vector<double>& scores) override {
+    map_->spread(change, scores, scratch_);
+  }
+
+  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
+    plain_->add(rows, change);
+  }
+
+  void reset(const std::vector<double>&, const Dual& A) override {
+    std::vector<double> W;
+    sums_.weights_of(A, W);
+    plain_->reset(W, A);
+  }
+  void scale(double factor) override { plain_->scale(factor); }
+  void exchange(State& state) override { plain_->exchange(state); }
+
+  FaceScores* face() override { return this; }
+  // A product goes through the weights, and with a Gram matrix costs as much as an epoch.
+  std::int64_t epochs_per_ascent() const override { return gram_ ? 16 : plain_->face()->epochs_per_ascent(); }
+  void set_entries(const EntryList& entries) override {
+    entries_ = &entries;
+    products_->set_entries(entries);
+    rows_.clear();
+    for (std::size_t i = 0; i + 1 < entries.row_begin.size(); ++i) {
+      if (entries.row_begin[i] < entries.row_begin[i + 1]) rows_.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+
+  void entry_scores(std::vector<double>& S) override {
+    S.resize(entries_->size());
+    const auto m = static_cast<std::size_t>(map_->m());
+    for_blocks([&](std::span<const std::int64_t> rows) {
+      load(rows, block_S_, block_G_);
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        for_entries_of(rows[r],
+                       [&](std::size_t e, std::int32_t j) { S[e] = block_S_[r * m + static_cast<std::size_t>(j)]; });
+      }
+    });
+  }
+
+  double product(const std::vector<double>& P, std::vector<double>* S) override {
+    P_ = &P;
+    products_->weigh(P, W_);
+    map_->reduce(W_, V_, threads_);
+    double norm2 = 0.0;
+    for (const double v : V_) norm2 += v * v;
+    if (S) {
+      map_->lift(V_, W_, threads_);
+      products_->score(W_, *S);
+    }
+    return problem_.lambda * problem_.N * norm2;
+  }
+
+  void add_product(double gamma) override {
+    for_blocks([&](std::span<const std::int64_t> rows) {
+      change_.assign(rows.size(), {});
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        for_entries_of(rows[r], [&](std::size_t e, std::int32_t j) { change_[r].push_back({j, gamma * (*P_)[e]}); });
+      }
+      if (block_rows() > 1) load(rows, block_S_, block_G_);  // adding is for the block that was loaded
+      plain_->add(rows, change_);
+    });
+  }
+
+ private:
+  template <class Body>
+  void for_blocks(const Body& body) {
+    const auto size = static_cast<std::size_t>(block_rows());
+    for (std::size_t first = 0; first < rows_.size(); first += size) {
+      body(std::span<const std::int64_t>(rows_).subspan(first, std::min(size, rows_.size() - first)));
+    }
+  }
+
+  template <class Body>
+  void for_entries_of(std::int64_t i, const Body& body) const {
+    const auto at = static_cast<std::size_t>(i);
+    for (std::int64_t e = entries_->row_begin[at]; e < entries_->row_begin[at + 1]; ++e) {
+      body(static_cast<std::size_t>(e), entries_->column[static_cast<std::size_t>(e)]);
+    }
+  }
+
+  const Problem& problem_;
+  const bool gram_;
+  const std::shared_ptr<const ClassMap> map_;
+  const std::unique_ptr<BlockScores> plain_;
+  Engine& sums_;
+  const std::unique_ptr<EntryProducts> products_;
+  const int threads_;
+  SingleThreadedBlas blas_;
+  std::vector<double> scratch_;
+
+  const EntryList* entries_ = nullptr;
+  const std::vector<double>* P_ = nullptr;  // of the last product
+  std::vector<std::int64_t> rows_;          // that have entries
+  std::vector<double> W_, V_, block_S_, block_G_;
+  std::vector<SparseRow> change_;
+};
+
+class ClassEngine final : public HostEngine {
+ public:
+  ClassEngine(const Problem& problem, std::shared_ptr<const ClassMap> map, std::shared_ptr<const Gram> gram,
+              std::unique_ptr<Engine> plain, const std::vector<double>& plain_lengths2, int threads)
+      : HostEngine(problem, geometry_of(*map, plain->geometry()), lengths2_of(*map, plain_lengths2), threads),
+        plain_lengths2_(plain_lengths2),
+        map_(std::move(map)),
+        gram_(std::move(gram)),
+        plain_(std::move(plain)) {}
+
+  void set_problem(const Problem& problem) override {
+    Engine::set_problem(problem);
+    plain_->set_problem(problem);
+  }
+  void set_should_stop(std::function<bool()> should_stop) override {
+    Engine::set_should_stop(should_stop);
+    plain_->set_should_stop(std::move(should_stop));
+  }
+
+  PassSums pass(const std::vector<double>& V, Direction direction, const Dual* A, Dual* U,
+                std::vector<double>& V_U) override {
+    map_->lift(V, W_, threads());
+    const PassSums sums = plain_->pass(W_, direction, A, U, sum_);
+    map_->reduce(sum_, V_U, threads());
+    return sums;
+  }
+
+  AscentSums ascend(const std::vector<double>& V, const Extrapolation& at, double q, Dual& A_next,
+                    std::vector<double>& V_next) override {
+    map_->lift(V, W_, threads());
+    const AscentSums sums = plain_->ascend(W_, at, q, A_next, sum_);
+    map_->reduce(sum_, V_next, threads());
+    return sums;
+  }
+
+  using Engine::loss_sum;
+  LossSum loss_sum(const std::vector<double>& V, const AtRows& wanted) override {
+    map_->lift(V, W_, threads());
+    LossSum out = plain_->loss_sum(W_, wanted);
+    // G1: phi V is rounded too, by p roundings of ||phi_j|| ||V||.
+    const double rounding = static_cast<double>(map_->p() + 2) * std::numeric_limits<double>::epsilon() / 2;
+    out.rounding += 2.0 * problem_.loss.rho_sum() * rounding * curvature().lengths * length(V);
+    return out;
+  }
+
+  void weights_of(const Dual& A, std::vector<double>& V) override {
+    plain_->weights_of(A, sum_);
+    map_->reduce(sum_, V, threads());
+  }
+
+  void round_weights(std::vector<double>& V) const override { plain_->round_weights(V); }
+
+ protected:
+  std::unique_ptr<BlockScores> make_block_scores() override {
+    auto scores = gram_ ? make_gram_scores(problem_, gram_, threads())
+                        : make_weights_scores(problem_, plain_lengths2_, threads());
+    return std::make_unique<ClassScores>(problem_, map_, std::move(scores), *plain_, gram_ != nullptr, threads());
+  }
+
+ private:
+  static Geometry geometry_of(const ClassMap& map, Geometry plain) {
+    plain.dimension = plain.dimension / map.m() * map.p();
+    plain.terms += map.m() + 2;
+    plain.coupling = map.coupling();
+    return plain;
+  }
+  static std::vector<double> lengths2_of(const ClassMap& map, std::vector<double> plain) {
+    const double longest2 = map.longest2();
+    for (double& length2 : plain) length2 *= longest2;
+    return plain;
+  }
+
+  const std::vector<double> plain_lengths2_;
+  const std::shared_ptr<const ClassMap> map_;
+  const std::shared_ptr<const Gram> gram_;
+  const std::unique_ptr<Engine> plain_;
+  std::vector<double> W_, sum_;  // (m x D)
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map,
+                                          std::shared_ptr<const Gram> gram, int threads) {
+  const std::vector<double> lengths2 = squared_lengths(problem.X, problem.bias, threads);
+  auto plain = make_cpu_engine(problem, nullptr, threads);
+  return std::make_unique<ClassEngine>(problem, std::move(map), std::move(gram), std::move(plain), lengths2, threads);
+}
+
+}  // namespace topwolf

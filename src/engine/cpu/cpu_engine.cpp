@@ -1,0 +1,88 @@
+#include "engine/cpu/cpu_engine.hpp"
+
+#include <limits>
+
+#include "core/length.hpp"
+#include "data/row_lengths.hpp"
+#include "engine/cpu/panel_engine.hpp"
+
+namespace topwolf {
+namespace {
+
+// psi(x, j) = e_j (x) x: scores and sums are products with the features, of type T.
+template <class T>
+class KroneckerMap {
+ public:
+  using Real = T;
+  KroneckerMap(const Problem& problem, std::shared_ptr<const Gram> gram, int threads)
+      : X_(problem.X),
+        n_(problem.n),
+        m_(problem.m),
+        d_(problem.d),
+        D_(problem.D()),
+        bias_(problem.bias),
+        gram_(std::move(gram)),
+        threads_(threads),
+        scorer_(X_, m_, bias_),
+        accumulator_(X_, m_, bias_) {}
+
+  Geometry geometry() const { return {m_ * D_, n_, std::numeric_limits<T>::epsilon()}; }
+  std::int64_t row_bytes() const { return d_ * static_cast<std::int64_t>(sizeof(T)); }
+
+  void set_weights(const std::vector<double>& W) { scorer_.set_weights(W.data(), threads_); }
+  void scores(std::int64_t begin, std::int64_t end, T* S, std::vector<T>& scratch) const {
+    scorer_.scores(begin, end, S, scratch);
+  }
+  Scorer<double> exact_scores(const std::vector<double>& W) const {
+    Scorer<double> scorer(X_, m_, bias_);
+    scorer.set_weights(W.data(), threads_);
+    return scorer;
+  }
+  std::int64_t terms(std::int64_t i) const {
+    const auto count = [i](const auto& X) {
+      if constexpr (requires { X.row_begin; })
+        return X.row_begin[i + 1] - X.row_begin[i];
+      else
+        return X.cols;
+    };
+    return std::visit(count, X_) + 1;
+  }
+  double longest_weights(const std::vector<double>& W) const {
+    const auto D = static_cast<std::size_t>(D_);
+    double longest = 0.0;
+    for (std::size_t from = 0; from < W.size(); from += D) {
+      longest = std::max(longest, length(std::span(W).subspan(from, D)));
+    }
+    return longest;
+  }
+  void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W) {
+    accumulator_.add(panels, W, threads_);
+  }
+  std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>& lengths2,
+                                            int threads) const {
+    return gram_ ? make_gram_scores(problem, gram_, threads) : make_weights_scores(problem, lengths2, threads);
+  }
+
+ private:
+  FeatureView X_;
+  std::int64_t n_, m_, d_, D_;
+  double bias_;
+  std::shared_ptr<const Gram> gram_;
+  int threads_;
+  Scorer<T> scorer_;
+  Accumulator<double> accumulator_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, std::shared_ptr<const Gram> gram, int threads) {
+  const auto make = [&](auto map) -> std::unique_ptr<Engine> {
+    auto lengths2 = squared_lengths(problem.X, problem.bias, threads);
+    return std::make_unique<PanelEngine<decltype(map)>>(problem, std::move(map), std::move(lengths2), threads);
+  };
+  const bool single = problem.X.index() % 2 == 0;
+  return single ? make(KroneckerMap<float>(problem, std::move(gram), threads))
+                : make(KroneckerMap<double>(problem, std::move(gram), threads));
+}
+
+}  // namespace topwolf

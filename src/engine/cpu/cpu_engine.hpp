@@ -1,0 +1,23 @@
+// The engines on this machine's cores, by the map psi that they are for.
+#pragma once
+
+#include <memory>
+
+#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/class_map.hpp"
+#include "engine/engine.hpp"
+#include "topwolf/joint.hpp"
+
+namespace topwolf {
+
+// psi(x, j) = e_j (x) x.
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, std::shared_ptr<const Gram> gram, int threads);
+
+// psi(x, j) = phi_j (x) x: the plain engine with phi around it, so that W stands for V (p x D) in all verbs.
+std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map,
+                                          std::shared_ptr<const Gram> gram, int threads);
+
+// Any psi. Throws Error{data} where one of its vectors is not finite or too long to be squared.
+std::unique_ptr<Engine> make_joint_engine(const Problem& problem, const JointMap& psi, int threads);
+
+}  // namespace topwolf

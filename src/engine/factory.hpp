@@ -1,0 +1,27 @@
+// The one place where engines are made.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/class_map.hpp"
+#include "engine/engine.hpp"
+#include "topwolf/joint.hpp"
+
+namespace topwolf {
+
+struct EngineOptions {
+  int threads = 0;                            // 0: all cores the process may use
+  std::shared_ptr<const Gram> gram{};         // block ascent has its scores from it; null: from weights
+  std::shared_ptr<const ClassMap> classes{};  // phi; null: the plain problem
+  const JointMap* psi = nullptr;              // any psi, in the place of features; must outlive the engine
+};
+
+// What the problem views must outlive the engine.
+std::unique_ptr<Engine> make_engine(const Problem& problem, const EngineOptions& options = {});
+
+// For those who bring an engine of their own.
+using EngineFactory = std::function<std::unique_ptr<Engine>(const Problem&, const EngineOptions&)>;
+
+}  // namespace topwolf

@@ -1,0 +1,171 @@
+#include "engine/host/engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/threads.hpp"
+
+namespace topwolf {
+namespace {
+
+// Phi_i at scores of 0.
+double loss_at_zero(const Problem& problem, std::int64_t i, const std::vector<double>& zero, RowScratch& scratch) {
+  SparseRow u;
+  const std::int64_t y = problem.label(i);
+  return loss_bound(problem.loss, problem.margins(i), zero.data(), problem.m, y, u, scratch).phi;
+}
+
+double largest_margin(const Problem& problem, std::int64_t i) {
+  const RowMargins delta = problem.margins(i);
+  if (delta.values) return *std::max_element(delta.values, delta.values + problem.m);
+  double largest = 0.0;
+  std::int64_t others = problem.m - 1;  // that have no margin of their own
+  for (std::int64_t e = 0; e < delta.exceptions; ++e) {
+    largest = std::max(largest, delta.exception[e]);
+    others -= delta.column[e] != problem.label(i) ? 1 : 0;
+  }
+  return others > 0 ? std::max(largest, delta.other) : largest;
+}
+
+double absolute_sum(RowView alpha) {
+  return std::accumulate(alpha.begin(), alpha.end(), 0.0,
+                         [](double sum, const Entry& entry) { return sum + std::abs(entry.value); });
+}
+
+}  // namespace
+
+HostEngine::HostEngine(const Problem& problem, const Geometry& geometry, std::vector<double> lengths2, int threads)
+    : Engine(problem, geometry), lengths2_(std::move(lengths2)), threads_(threads) {}
+
+template <class Body>
+void HostEngine::for_rows(const Body& body) const {
+  constexpr std::int64_t piece = 256;
+  parallel_for((problem_.n + piece - 1) / piece, threads_, [&](std::int64_t part) {
+    RowSpace space;
+    const std::int64_t end = std::min(problem_.n, (part + 1) * piece);
+    for (std::int64_t i = part * piece; i < end; ++i) body(i, space);
+  });
+}
+
+// Where margins are those of a class, one row speaks for its class; where all are 1, for everybody.
+double HostEngine::loss_sum_at_zero() {
+  const std::vector<double> zero(static_cast<std::size_t>(problem_.m), 0.0);
+  std::vector<double> of_class(static_cast<std::size_t>(problem_.m), -1.0);
+  RowScratch scratch;
+  long double sum = 0.0L;
+  for (std::int64_t i = 0; i < problem_.n; ++i) {
+    if (!(problem_.weight(i) > 0.0)) continue;
+    double& known = of_class[static_cast<std::size_t>(problem_.cost || problem_.per_example ? problem_.label(i) : 0)];
+    if (known < 0.0 || problem_.per_example) known = loss_at_zero(problem_, i, zero, scratch);
+    sum += static_cast<long double>(problem_.weight(i)) * known;
+  }
+  return static_cast<double>(sum);
+}
+
+Curvature HostEngine::curvature() {
+  Curvature out;
+  for (std::int64_t i = 0; i < problem_.n; ++i) {
+    const double q = problem_.factor(i) * length2(i);
+    out.largest = std::max(out.largest, q);
+    out.total += q;
+    out.lengths += problem_.weight(i) * std::sqrt(length2(i));
+  }
+  return out;
+}
+
+BlockAscent& HostEngine::block_ascent() {
+  if (!ascent_) {
+    ascent_ =
+        std::make_unique<HostBlockAscent>(problem_, geometry().coupling, lengths2_, make_block_scores(), threads_);
+  }
+  return *ascent_;
+}
+
+void HostEngine::see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const {
+  static_cast<HostBlockAscent&>(ascent).shares()[static_cast<std::size_t>(i)] = gap_share(
+      problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), on_host(A)[i], space.u, space.scratch);
+}
+
+void HostEngine::mix(double p, const Dual& U, double q, Dual& A) {
+  for_rows([&, &from = on_host(U), &to = on_host(A)](std::int64_t i, RowSpace& space) {
+    topwolf::mix(p, from[i], q, to[i], space.u);
+    to.assign(i, space.u);
+  });
+}
+
+void HostEngine::scale(double t, Dual& A) {
+  HostDual& rows = on_host(A);
+  if (t == 0.0) return rows.clear();
+  for_rows([&](std::int64_t i, RowSpace&) {
+    for (Entry& entry : rows.entries(i)) entry.value *= t;
+  });
+}
+
+DualSums HostEngine::sums(const Dual& A) {
+  DualSums out;
+  for (std::int64_t i = 0; i < problem_.n; ++i) {
+    const RowView alpha = on_host(A)[i];
+    out.c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
+    out.alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
+  }
+  return out;
+}
+
+InsideSums HostEngine::put_inside(Dual& A) {
+  InsideSums out;
+  RowScratch scratch;
+  SparseRow alpha;
+  for (std::int64_t i = 0; i < problem_.n; ++i) {
+    const RowView before = on_host(A)[i];
+    if (before.empty()) continue;
+    alpha.assign(before.begin(), before.end());
+    const double missed = topwolf::put_inside(problem_.loss, problem_.label(i), alpha, scratch);
+    if (missed > 0.0) on_host(A).assign(i, alpha);
+    if (missed > out.worst_miss) out.worst_miss = missed, out.worst_row = i;
+    const double omega = problem_.weight(i);
+    if (alpha.empty() || !(omega > 0.0)) continue;
+    const auto [ratio, distance] = membership(problem_.loss, problem_.label(i), alpha, scratch);
+    out.over = std::max(out.over, ratio - 1.0);
+    const double reach = std::sqrt(squared_norm(alpha)) + 2.0 * distance;
+    const long double x = omega * std::sqrt(length2(i));
+    out.c_alpha += omega * dot_c(problem_.margins(i), problem_.label(i), alpha);
+    if (distance > 0.0) out.c_alpha -= omega * largest_margin(problem_, i) * distance;
+    out.alpha_norm2 += omega * reach * reach;
+    out.terms += x * absolute_sum(alpha);
+    out.moved += x * 2.0 * distance;
+  }
+  return out;
+}
+
+// Q depends on the family, rho and y alone: rows of a run that had the same come back as they were.
+void HostEngine::project(const SparseRows& rows, Dual& A) {
+  HostDual& out = on_host(A);
+  out.clear();
+  for_rows([&](std::int64_t i, RowSpace& space) {
+    const auto begin = static_cast<std::size_t>(rows.row_begin[static_cast<std::size_t>(i)]);
+    const auto end = static_cast<std::size_t>(rows.row_begin[static_cast<std::size_t>(i) + 1]);
+    if (begin == end || !(problem_.weight(i) > 0.0)) return;
+    auto& a = space.scratch.a;  // 0, but while it holds the row
+    a.resize(static_cast<std::size_t>(problem_.m), 0.0);
+    for (std::size_t e = begin; e < end; ++e) a[static_cast<std::size_t>(rows.column[e])] = rows.values[e];
+    topwolf::project(problem_.loss, a.data(), problem_.m, problem_.label(i), space.u, space.scratch);
+    out.assign(i, space.u);
+    for (std::size_t e = begin; e < end; ++e) a[static_cast<std::size_t>(rows.column[e])] = 0.0;
+  });
+}
+
+SparseRows HostEngine::rows_of(const Dual& A) {
+  SparseRows out;
+  for (std::int64_t i = 0; i < problem_.n; ++i) {
+    for (const auto& [column, value] : on_host(A)[i]) {
+      out.column.push_back(column);
+      out.values.push_back(value);
+    }
+    out.row_begin.push_back(static_cast<std::int64_t>(out.column.size()));
+  }
+  return out;
+}
+
+}  // namespace topwolf

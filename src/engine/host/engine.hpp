@@ -1,0 +1,56 @@
+// What engines share whose rows and duals are in the memory of this process: everything that needs no scores, and block
+// ascent from the scores of a few rows at a time.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/host/block_ascent.hpp"
+#include "engine/host/dual.hpp"
+#include "engine/host/row_pass.hpp"
+
+namespace topwolf {
+
+class HostEngine : public Engine {
+ public:
+  // lengths2: max_j ||psi(x_i, j)||^2 of every example.
+  HostEngine(const Problem& problem, const Geometry& geometry, std::vector<double> lengths2, int threads);
+
+  using Engine::loss_sum;
+  double loss_sum_at_zero() override;
+  Curvature curvature() override;
+  BlockAscent& block_ascent() override;
+
+  std::unique_ptr<Dual> make_dual() override { return std::make_unique<HostDual>(problem_.n); }
+  void mix(double p, const Dual& U, double q, Dual& A) override;
+  void scale(double t, Dual& A) override;
+  DualSums sums(const Dual& A) override;
+  InsideSums put_inside(Dual& A) override;
+  void project(const SparseRows& rows, Dual& A) override;
+  SparseRows rows_of(const Dual& A) override;
+  void exchange(State& state, std::string_view name, Dual& A) override {
+    topwolf::exchange(state, name, on_host(A), problem_.m);
+  }
+
+ protected:
+  virtual std::unique_ptr<BlockScores> make_block_scores() = 0;
+
+  // G2: the ascent sees the share of example i at scores s.
+  void see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const;
+
+  const std::vector<double>& lengths2() const { return lengths2_; }
+  double length2(std::int64_t i) const { return lengths2_[static_cast<std::size_t>(i)]; }
+  int threads() const { return threads_; }
+
+ private:
+  // body(i, space) for all rows, on all threads.
+  template <class Body>
+  void for_rows(const Body& body) const;
+
+  const std::vector<double> lengths2_;
+  const int threads_;
+  std::unique_ptr<HostBlockAscent> ascent_;
+};
+
+}  // namespace topwolf

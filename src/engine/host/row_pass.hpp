@@ -1,0 +1,37 @@
+// What the passes of an engine on the host do with one row once they have its scores s (m).
+#pragma once
+
+#include "engine/engine.hpp"
+
+namespace topwolf {
+
+// Memory for one row at a time; one per thread.
+struct RowSpace {
+  RowScratch scratch;
+  SparseRow u, v, step;
+};
+
+// F1, F4. The direction u (into space.u) and what the row adds to the sums; alpha is looked at with smoothing alone.
+// The scores are used up.
+template <class T>
+void pass_row(const Problem& problem, std::int64_t i, T* s, Direction direction, RowView alpha, RowSpace& space,
+              PassSums& sums);
+
+// A1. next = Proj_Q(v + (c - s - smoothing v) / (q + smoothing)) for v = alpha + mu (alpha - alpha_old), and what the
+// row adds to the sums.
+template <class T>
+void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alpha, RowView alpha_old, double mu,
+                double q, SparseRow& next, RowSpace& space, AscentSums& sums);
+
+// G1. Phi at scores in double that are sums of `terms` products, none longer than `longest`; not weighted. Not a number
+// where a score overflowed, which must not pass for a small loss.
+LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
+                      RowSpace& space);
+
+// How many classes come before y; ties go to the lower class.
+std::int32_t rank(const double* s, std::int64_t m, std::int64_t y);
+
+void add(const PassSums& part, PassSums& total);
+void add(const AscentSums& part, AscentSums& total);
+
+}  // namespace topwolf
