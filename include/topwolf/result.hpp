@@ -25,7 +25,7 @@ struct Certificate {
 struct IterationRecord {
   std::int64_t iteration = 0;
   double seconds = 0.0;
-  double primal = 0.0;        // lowest so far
+  double primal = 0.0;        // lowest so far; block: a guess at the present one, from when the rows were last seen
   double dual = 0.0;          // highest so far
   double relative_gap = 0.0;  // (primal - dual) / primal
   double step = 0.0;          // gamma

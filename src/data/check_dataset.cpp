@@ -95,6 +95,13 @@ void check_weights(const std::vector<double>& weights, std::int64_t n) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   if (sum <= 0.0) fail(ErrorKind::data, "all example weights are 0");
   if (!std::isfinite(sum)) fail(ErrorKind::data, "the example weights add up to more than a double holds");
+  // Their sum divides sums of losses, which must keep their precision.
+  constexpr double least = 1e-100, most = 1e100;
+  const double largest = *std::max_element(weights.begin(), weights.end());
+  if (largest < least || largest > most) {
+    fail(ErrorKind::data, "the largest example weight is {}, but it must lie between {} and {}: scale all weights",
+         largest, least, most);
+  }
 }
 
 void check_margins(const Margins& margins, const std::vector<std::int32_t>& y, std::int64_t m) {

@@ -105,7 +105,8 @@ DenseStore<T> dense_features(const NpyArray& array, const BlockSource& next, int
   const std::int64_t lines = by_row ? rows : cols, line_bytes = size * (by_row ? cols : rows);
   const std::int64_t row_step = by_row ? line_bytes : size, column_step = by_row ? size : line_bytes;
   constexpr std::int64_t block_bytes = 4 << 20;
-  const std::int64_t block = std::max<std::int64_t>(1, block_bytes / line_bytes);
+  // A type of no bytes is refused below, as no number.
+  const std::int64_t block = std::max<std::int64_t>(1, block_bytes / std::max<std::int64_t>(1, line_bytes));
   for (std::int64_t line = 0; line < lines; line += block) {
     const std::int64_t end = std::min(lines, line + block);
     const std::string_view bytes = next(static_cast<std::size_t>((end - line) * line_bytes));

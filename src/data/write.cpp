@@ -72,6 +72,9 @@ void write_libsvm(const RawDataset& raw, const std::string& path) {
         std::string line;
         for (std::int64_t i = 0; i < X.rows; ++i) {
           line = label_of(raw, i);
+          // A reader takes the first mark of a file for no part of a label.
+          constexpr std::string_view mark = "\xEF\xBB\xBF";
+          if (i == 0 && line.starts_with(mark)) file.write(mark);
           append_pairs(line, X, i, raw.index_base);
           if (line.empty()) {
             fail(ErrorKind::data,

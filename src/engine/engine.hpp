@@ -60,10 +60,11 @@ struct DualSums {
   double alpha_norm2 = 0.0;  // ||alpha||^2
 };
 
-// A sum, and what rounding can have done to it (G1).
+// A sum, and what rounding can have done to it (G1). Weights and losses may both be tiny: their products need the range
+// of a long double.
 struct LossSum {
-  double sum = 0.0;       // loss; the true one is at most this and ...
-  double rounding = 0.0;  // ... this more
+  long double sum = 0.0L;       // loss; the true one is at most this and ...
+  long double rounding = 0.0L;  // ... this more
 };
 
 // What a certificate must know about an A whose rows were measured and put into Q (L9). A row can still miss Q by
@@ -73,6 +74,7 @@ struct InsideSums {
   long double alpha_norm2 = 0.0L;  // ||alpha||^2, not below that of the point
   long double terms = 0.0L;        // ||psi|| times the sum of |alpha|
   long double moved = 0.0L;        // ||psi|| times how far the point may be
+  long double flushed = 0.0L;      // 1 + ||psi|| for every entry, not weighted: what an underflow can grow to
   double over = 0.0;
   std::int64_t worst_row = 0;  // that missed Q by the most before it was put there, ...
   double worst_miss = 0.0;     // ... in units of sum(rho)
@@ -81,7 +83,8 @@ struct InsideSums {
 // q_i = omega_i max_j ||psi(x_i, j)||^2 / (lambda N), L6.
 struct Curvature {
   double largest = 0.0, total = 0.0;  // of the q_i, not weighted again
-  double lengths = 0.0;               // sum of omega_i max_j ||psi(x_i, j)||
+  double lengths = 0.0;               // sum of omega_i max_j ||psi(x_i, j)||, ...
+  double plain_lengths = 0.0;         // ... and without omega
 };
 
 // What solvers must know about psi, the joint feature map. For the Kronecker map W is (m x D).
@@ -91,6 +94,7 @@ struct Geometry {
   double epsilon = 0.0;        // of the numbers that passes multiply
   // The products <psi(x_i, j), psi(x_i, j')> make a matrix whose norm is at most this times max_j ||psi(x_i, j)||^2.
   double coupling = 1.0;
+  double growth = 1.0;  // what underflows on the way to W(A) becomes at most so many times as large, ||psi|| apart
 };
 
 // Thrown out of a pass that was asked to stop. Whoever called it finds everything as it was before the pass.
@@ -182,7 +186,7 @@ class Engine {
   virtual LossSum loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;
   LossSum loss_sum(const std::vector<double>& W) { return loss_sum(W, AtRows{}); }
   // The same at W = 0, without the scores; not rounded down.
-  virtual double loss_sum_at_zero() = 0;
+  virtual long double loss_sum_at_zero() = 0;
 
   // W(A) = sum_i omega_i sum_j alpha_ij psi(x_i, j) / (lambda N), D2, in double.
   virtual void weights_of(const Dual& A, std::vector<double>& W) = 0;

@@ -8,8 +8,9 @@ namespace topwolf {
 std::unique_ptr<Engine> make_engine(const Problem& problem, const EngineOptions& options) {
   const int threads = resolve_threads(options.threads);
   if (options.psi) return make_joint_engine(problem, *options.psi, threads);
-  if (options.classes) return make_class_engine(problem, options.classes, options.gram, threads);
-  return make_cpu_engine(problem, options.gram, threads);
+  const GramChoice gram{options.gram, options.shared_gram};
+  if (options.classes) return make_class_engine(problem, options.classes, gram, threads);
+  return make_cpu_engine(problem, gram, threads);
 }
 
 }  // namespace topwolf

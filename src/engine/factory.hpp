@@ -13,7 +13,8 @@ namespace topwolf {
 
 struct EngineOptions {
   int threads = 0;                            // 0: all cores the process may use
-  std::shared_ptr<const Gram> gram{};         // block ascent has its scores from it; null: from weights
+  bool gram = false;                          // block ascent has its scores from a Gram matrix, not from weights: ...
+  std::shared_ptr<const Gram> shared_gram{};  // ... from this one; null: from one of its own
   std::shared_ptr<const ClassMap> classes{};  // phi; null: the plain problem
   const JointMap* psi = nullptr;              // any psi, in the place of features; must outlive the engine
 };

@@ -127,10 +127,11 @@ Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
   if (!spec.rho.empty() && !takes_rho(spec.name)) {
     fail(ErrorKind::option, "the loss {} takes no rho; use weighted-top-k or weighted-usunier", to_string(spec.name));
   }
-  constexpr double least_smoothing = 1e-12;  // below it the envelope is the loss, and (c - s) / smoothing overflows
-  if (!std::isfinite(spec.smoothing) || (spec.smoothing != 0.0 && spec.smoothing < least_smoothing)) {
-    fail(ErrorKind::option, "smoothing is {}, but it must be 0, or finite and at least {}", spec.smoothing,
-         least_smoothing);
+  // Below, the envelope is the loss, and (c - s) / smoothing overflows; above, the square of alpha vanishes.
+  constexpr double least_smoothing = 1e-12, most_smoothing = 1e100;
+  if (!(spec.smoothing == 0.0 || (spec.smoothing >= least_smoothing && spec.smoothing <= most_smoothing))) {
+    fail(ErrorKind::option, "smoothing is {}, but it must be 0, or between {} and {}", spec.smoothing, least_smoothing,
+         most_smoothing);
   }
   if (!spec.cost_matrix.empty()) check_cost_matrix(spec.cost_matrix, m);
   const bool top_k = spec.name == LossName::top_k || spec.name == LossName::weighted_top_k;

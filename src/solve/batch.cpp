@@ -18,8 +18,12 @@ class BatchSolver final : public Solver {
       : engine_(engine), problem_(engine.problem()), options_(options), certified_(engine) {
     W_.assign(static_cast<std::size_t>(engine.geometry().dimension), 0.0);
     best_W_ = W_;
-    length_bound_ = length_bound(problem_, engine.curvature());
-    sum_error_ = sum_rounding(engine.geometry()) * length_bound_;
+    const Curvature rows = engine.curvature();
+    const double entries =
+        static_cast<double>(problem_.loss.K() + 1) * (static_cast<double>(problem_.n) + rows.plain_lengths);
+    length_bound_ = length_bound(problem_, rows);
+    sum_error_ =
+        sum_rounding(engine.geometry()) * length_bound_ + flushed_weights(problem_, engine.geometry(), entries);
     if (from.A) begin_at(*from.A);
     if (!holds_dual()) return;
     A_ = from.A ? std::move(from.A) : engine.make_dual();

@@ -40,7 +40,7 @@ class BlockSolver final : public Solver {
     if (!moved_) ascent_.wake();
     if (epoch_ % refresh_epochs == 0 && !refresh()) stuck = true;
     const Certificate estimate{std::min(dual_ + ascent_.gap(), certified_.primal()), dual_};
-    return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0};
+    return {estimate, estimate.primal, estimate.dual, stuck ? 0.0 : 1.0, true};
   }
 
   Certificate certify() override {

@@ -63,6 +63,7 @@ Certificate Certifier::certificate(double dual) const {
 
 void Certifier::exchange(State& state) {
   state("certified_weights", W_, {engine_.geometry().dimension});
+  if (!std::all_of(W_.begin(), W_.end(), [](double w) { return std::isfinite(w); })) state.refuse("certified_weights");
   state("certified_primal", primal_);
   state("certified_nothing", nothing_better_);
   state("certified_ranks", ranks_, {engine_.problem().n});

@@ -10,7 +10,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double few = 16.0 * unit_roundoff;  // the rounding of a handful of operations, and of length()
 
 // Numbers near the smallest that there are, 5e-324, have no precision left. Beside any others this is nothing.
-constexpr double vanishing = 1e-316;
+constexpr double least = std::numeric_limits<double>::denorm_min(), vanishing = 1e-316;
+
+// What underflow takes from the sums over the entries of a dual's rows.
+double flushed_dual(const Problem& problem) {
+  return least * static_cast<double>(problem.m) * (1.0 + problem.loss.smoothing);
+}
 
 // lambda/2 length^2, where neither square need be a number.
 double regulariser(const Problem& problem, double length) {
@@ -26,17 +31,18 @@ double squared_norm(const std::vector<double>& W) {
 
 double primal_bound(const Problem& problem, double W_length, const LossSum& loss) {
   constexpr double up = 1.0 + 5.0 * few;
-  const double bound = up * (regulariser(problem, W_length) + (loss.sum + loss.rounding) / problem.N);
+  const auto mean = static_cast<double>((loss.sum + loss.rounding) / problem.N);
+  const double bound = up * (regulariser(problem, W_length) + mean);
   if (std::isnan(bound)) return infinity;
-  return bound > 0.0 ? bound + vanishing : bound;
+  return bound > 0.0 || loss.sum > 0.0L ? bound + vanishing : bound;
 }
 
 double dual_bound(const Problem& problem, const DualSketch& sketch) {
-  const double smoothing = problem.loss.smoothing;
   const double up = 1.0 + 5.0 * few + sketch.rounding, down = 1.0 - 5.0 * few - sketch.rounding;
-  const double loss =
-      up * (regulariser(problem, sketch.W_length + sketch.drift) + 0.5 * smoothing * sketch.alpha_norm2 / problem.N);
-  const double bound = down * (sketch.c_alpha / problem.N) - loss - vanishing;
+  const auto mean = static_cast<double>(sketch.c_alpha / problem.N),
+             norm2 = static_cast<double>(problem.loss.smoothing * sketch.alpha_norm2 / problem.N);
+  const double loss = up * (regulariser(problem, sketch.W_length + sketch.drift) + 0.5 * norm2);
+  const double bound = down * mean - loss - vanishing - flushed_dual(problem);
   return std::isnan(bound) ? -infinity : bound;
 }
 
@@ -44,12 +50,18 @@ double dual_bound(const Problem& problem, const Geometry& geometry, const Inside
   const long double scale = 1.0L / (static_cast<long double>(problem.lambda) * problem.N);
   DualSketch sketch;
   sketch.W_length = W_length;
-  sketch.drift = static_cast<double>(scale * (sum_rounding(geometry) * sums.terms + sums.moved));
-  sketch.c_alpha = static_cast<double>(sums.c_alpha);
-  sketch.alpha_norm2 = static_cast<double>(sums.alpha_norm2);
+  sketch.drift = static_cast<double>(scale * (sum_rounding(geometry) * sums.terms + sums.moved)) +
+                 flushed_weights(problem, geometry, static_cast<double>(sums.flushed));
+  sketch.c_alpha = sums.c_alpha;
+  sketch.alpha_norm2 = sums.alpha_norm2;
   const double bound = dual_bound(problem, sketch);
   // D(t A) >= t D(A) for 0 <= t <= 1, because D is concave and D(0) = 0.
   return bound > 0.0 ? bound / (1.0 + sums.over) : bound;
+}
+
+double flushed_weights(const Problem& problem, const Geometry& geometry, double entries) {
+  const double numbers = std::sqrt(static_cast<double>(geometry.dimension));
+  return least * numbers * geometry.growth * (1.0 + entries / (problem.lambda * problem.N));
 }
 
 double length_bound(const Problem& problem, const Curvature& curvature) {

@@ -31,17 +31,20 @@ double primal_bound(const Problem& problem, double W_length, const LossSum& loss
 
 // What is known of a feasible dual whose rows are not at hand, or not quite these.
 struct DualSketch {
-  double W_length = 0.0;     // of a W that lies ...
-  double drift = 0.0;        // ... within this of W(A)
-  double c_alpha = 0.0;      // sum of omega <c, alpha>
-  double alpha_norm2 = 0.0;  // sum of omega ||alpha||^2
-  double rounding = 0.0;     // the sums may be off by this much of themselves
+  double W_length = 0.0;           // of a W that lies ...
+  double drift = 0.0;              // ... within this of W(A)
+  long double c_alpha = 0.0L;      // sum of omega <c, alpha>
+  long double alpha_norm2 = 0.0L;  // sum of omega ||alpha||^2
+  double rounding = 0.0;           // the sums may be off by this much of themselves
 };
 // D(A) is not below this; minus infinity where an overflow hides it.
 double dual_bound(const Problem& problem, const DualSketch& sketch);
 
 // The same for rows that were put inside (L9), given ||W|| of W = W(A) as summed in double.
 double dual_bound(const Problem& problem, const Geometry& geometry, const InsideSums& sums, double W_length);
+
+// What underflow does to W(A), given 1 + ||psi|| for every entry of A.
+double flushed_weights(const Problem& problem, const Geometry& geometry, double entries);
 
 // ||W(A)|| is at most this for any feasible A, because |alpha| sums to at most 2 sum(rho).
 double length_bound(const Problem& problem, const Curvature& curvature);

@@ -18,6 +18,9 @@ struct Pass {
   double primal;         // at the point visited
   double dual;
   double gamma;  // 0: there is nowhere to go
+  // The primal is no value at any W, only what the examples seemed to lack when they were last seen: the next guess may
+  // be higher.
+  bool guessed = false;
 };
 
 // Where a solver begins.

@@ -45,7 +45,7 @@ class CrossValidation {
     clock_ = Stopwatch(before_);
     if (options_.train.time_limit_s) limit_ = before_ + *options_.train.time_limit_s;
     plan();
-    rows_.prepare();
+    rows_.prepare_shared();
     on_threads(workers_, [this] { work(); });
     if (error_) std::rethrow_exception(error_);
     CvResult out;

@@ -26,9 +26,12 @@ std::shared_ptr<const std::vector<double>> cost_of(const LossSpec& loss, const M
 
 void set_loss(const TrainOptions& options, const Margins& margins, Problem& problem) {
   problem.lambda = options.lambda ? *options.lambda : 1.0 / (options.C * problem.N);
-  if (!(problem.lambda > 0.0 && std::isfinite(1.0 / (problem.lambda * problem.N)))) {
-    fail(ErrorKind::option, "lambda is {} for examples that weigh {}, but lambda N must be a positive number",
-         problem.lambda, problem.N);
+  constexpr double least = 1e-305, most = 1e305;  // its inverse, too, must have precision
+  const double lambda_N = problem.lambda * problem.N;
+  if (!(lambda_N >= least && lambda_N <= most)) {
+    fail(ErrorKind::option,
+         "lambda is {:.3g} for examples that weigh {:.3g} in all, but their product must lie between {} and {}",
+         problem.lambda, problem.N, least, most);
   }
   problem.loss = resolve_loss(options.loss, problem.m);
   problem.cost = cost_of(options.loss, margins, problem.m);

@@ -68,12 +68,17 @@ void Trainer::prepare() {
   if (engine_) return;
   check_memory(method_);
   if (map_ && method_.solver == SolverName::block) map_->prepare_products();
-  if (method_.gram) gram_ = make_gram(problem_, threads_);
   make_own_engine();
 }
 
+void Trainer::prepare_shared() {
+  check_memory(method_);
+  if (method_.gram && !gram_) gram_ = make_gram(problem_, threads_);
+  prepare();
+}
+
 void Trainer::make_own_engine() {
-  engine_ = make_engine(problem_, {.threads = threads_, .gram = gram_, .classes = map_});
+  engine_ = make_engine(problem_, {.threads = threads_, .gram = method_.gram, .shared_gram = gram_, .classes = map_});
 }
 
 std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int threads) const {
@@ -214,7 +219,8 @@ double Trainer::primal(const TrainOptions& options, const std::vector<double>& W
          map_ ? "class features" : "classes", all);
   }
   const bool whole = size != engine->geometry().dimension;
-  return primal_value(problem_, squared_norm(W), engine->loss_sum(whole ? on_own_columns(W) : W).sum);
+  const LossSum loss = engine->loss_sum(whole ? on_own_columns(W) : W);
+  return primal_value(problem_, squared_norm(W), static_cast<double>(loss.sum));
 }
 
 // Of weights on all columns.

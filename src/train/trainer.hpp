@@ -42,10 +42,9 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // Makes what many fits share, the Gram matrix above all. Error{memory}, before anything large is made, where
-  // method().remedy says that there is too little.
-  void prepare();
-  // The same rows, once they are prepared, with other example weights, on so many threads; a weight of 0 leaves the row
+  // Makes what many trainers share: the Gram matrix, where there is one.
+  void prepare_shared();
+  // The same rows, once that is there, with other example weights, on so many threads; a weight of 0 leaves the row
   // out.
   std::unique_ptr<Trainer> with_weights(std::vector<double> weights, int threads) const;
 
@@ -76,6 +75,8 @@ class Trainer {
 
  private:
   Trainer(const Trainer& rows, std::vector<double> weights, int threads);
+  // Error{memory}, before anything large is made, where method().remedy says that there is too little.
+  void prepare();
   void make_own_engine();
   void set_problem(const TrainOptions& options);
   std::vector<double> on_own_columns(const std::vector<double>& W) const;

@@ -43,6 +43,74 @@ def test_any_C(topwolf, train_svm, solver, C):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_a_large_lambda_with_large_weights(topwolf, solver):
+    """lambda N is too large for a double with weights of 1e200, and 2e210 with those of 1e90."""
+    rows = topwolf.write("h.svm", "1 1:1e60\n2 1:-1e60\n")
+    options = ["--precision", "float64", "--lambda", "1e120", "--solver", solver, "--weights"]
+    weights = topwolf.write("weights.txt", "1e200\n1e200\n")
+    done = topwolf("train", rows, "m.topwolf", *options, weights, code=3)
+    assert done.stderr == "topwolf: the largest example weight is 1e+200, but it must lie between 1e-100 and 1e+100: scale all weights\n"
+    weights = topwolf.write("weights.txt", "1e90\n1e90\n")
+    result = claim_holds(topwolf, rows, *options, weights)
+    assert result["primal"] >= 0.25 and result["dual"] <= 0.25
+    done = topwolf("train", rows, "m.topwolf", "--precision", "float64", "--lambda", "1e306", code=2)
+    assert "but their product must lie between" in done.stderr
+
+
+def test_weights_that_vanish_beside_1(topwolf):
+    rows = topwolf.write("s.svm", "1 1:1\n2 1:-1\n")
+    costs = topwolf.write("costs.txt", "0 1e-240\n1e-240 0\n")
+    topwolf("train", rows, "m.topwolf", "--weights", topwolf.write("w.txt", "1e-308\n1e-308\n"), code=3)
+    weights = topwolf.write("w.txt", "1e-99\n1e-99\n")
+    result = topwolf.json("train", rows, "m.topwolf", "--weights", weights, "--cost-matrix", costs, code=(0, 5))
+    assert result["primal"] >= 1e-240 * (1 - 1e-9) and result["dual"] <= 1e-240 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_smoothing_beside_which_alpha_vanishes(topwolf, solver):
+    rows = topwolf.write("s.svm", "1 1:1\n2 1:-1\n")
+    options = ["--solver", solver, "--max-iterations", "50"]
+    done = topwolf("train", rows, "m.topwolf", "--smoothing", "3e161", *options, code=2)
+    assert "smoothing is 3e+161, but it must be 0, or between 1e-12 and 1e+100" in done.stderr
+    result = topwolf.json("train", rows, "m.topwolf", "--smoothing", "1e100", *options, code=(0, 5))
+    assert result["primal"] >= 2.5e-101 * (1 - 1e-12) and result["dual"] <= 2.5e-101 * (1 + 1e-12)
+    costs = topwolf.write("costs.txt", "0 5e-138\n5e-138 0\n")
+    result = topwolf.json(
+        "train", rows, "m.topwolf", "--smoothing", "7e24", "--cost-matrix", costs, *options, code=(0, 5)
+    )
+    at_zero = 5e-138 / 7e24 * 5e-138 / 4
+    assert result["primal"] >= at_zero and result["dual"] <= at_zero
+
+
+def test_class_features_whose_products_vanish(topwolf):
+    """x = 1e49, phi = 1e-42 and costs of 1e-274: the numbers of phi V are below the smallest that has precision."""
+    rows = topwolf.write("rows.csv", "label,x\na,1e49\nb,-7e48\n")
+    phi = topwolf.write("phi.csv", "label,p,q\na,1e-42,0\nb,0,6e-43\n")
+    costs = topwolf.write("costs.txt", "0 1e-274\n1e-274 0\n")
+    options = ["--class-features", phi, "--cost-matrix", costs, "--precision", "float64", "--tolerance", "1e-9"]
+    for scale in ("1e287", "1e288", "1e289"):
+        claims = [
+            topwolf.json(
+                "train", rows, "m.topwolf", *options, "--lambda", scale, "--solver", solver, "--max-iterations", passes,
+                code=(0, 5),
+            )
+            for solver in SOLVERS
+            for passes in ("1", "3", "30")
+        ]
+        assert max(claim["dual"] for claim in claims) <= min(claim["primal"] for claim in claims) * (1 + 1e-12)
+
+
+def test_the_trace_never_shows_a_dual_above_the_primal(topwolf):
+    """Eight rows on which what the rows lack when they are visited says little about the gap."""
+    values = "0 -.8 -1.3,1 -.2 .4,2 1.1 .1,0 -.6 -.8,1 .7 1.6,1 .3 -1.2,1 -1 1.6,1 .2 -1.7".split(",")
+    rows = topwolf.write("b8.svm", "".join("{} 1:{} 2:{}\n".format(*row.split()) for row in values))
+    topwolf("train", rows, "m.topwolf", "-c", "1000", "--tolerance", "1e-4", "--trace", "t.jsonl", "-q")
+    records = [support.parse_strict(line) for line in (topwolf.folder / "t.jsonl").read_text().splitlines()]
+    assert len(records) > 100 and all(record["dual"] <= record["primal"] for record in records)
+    assert all(record["relative_gap"] > 0.01 for record in records[:300])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_weights_of_next_to_nothing(topwolf, train_svm, solver):
     weights = topwolf.write("weights.txt", "".join("1e-308\n" if i % 3 else "1\n" for i in range(120)))
     claim_holds(topwolf, train_svm, "--solver", solver, "--weights", weights, "--max-iterations", "50")

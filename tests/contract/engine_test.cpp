@@ -109,14 +109,15 @@ TEST_P(EngineContract, LossSumIsThatOfTheDefinitionInDouble) {
   const auto engine = case_.engine(2);
   const double expected = plain_.loss_sum(W_);
   const LossSum found = engine->loss_sum(W_);
-  EXPECT_NEAR(found.sum, expected, 1e-11 * expected);
+  EXPECT_NEAR(static_cast<double>(found.sum), expected, 1e-11 * expected);
   EXPECT_GE(found.sum + found.rounding, expected * (1.0 - 1e-14)) << "what rounding may have done is not enough";
   EXPECT_LE(found.rounding, 1e-9 * expected);
 }
 
 TEST_P(EngineContract, TheLossAtZeroIsNotRoundedDown) {
   const auto engine = case_.engine();
-  const double expected = plain_.loss_sum(Vector(W_.size(), 0.0)), found = engine->loss_sum_at_zero();
+  const double expected = plain_.loss_sum(Vector(W_.size(), 0.0)),
+               found = static_cast<double>(engine->loss_sum_at_zero());
   EXPECT_NEAR(found, expected, 1e-12 * expected);
   EXPECT_GE(found, expected * (1.0 - 1e-15 * static_cast<double>(plain_.n)));
 }
@@ -218,7 +219,8 @@ TEST_P(EngineContract, AscendGivesTheProjectedStepAndItsSums) {
 TEST_P(EngineContract, TheNumberOfThreadsChangesNoBitOfAPass) {
   struct Seen {
     Vector W_U, W_next;
-    double phi, c_u, slope, loss, inside;
+    double phi, c_u, slope;
+    long double loss, inside;
     bool operator==(const Seen&) const = default;
   };
   std::vector<Seen> seen;
@@ -232,7 +234,7 @@ TEST_P(EngineContract, TheNumberOfThreadsChangesNoBitOfAPass) {
     now.c_u = sums.c_u + ascent.c_alpha;
     now.slope = sums.slope;
     now.loss = engine->loss_sum(W_).sum;
-    now.inside = static_cast<double>(engine->put_inside(*next).c_alpha);
+    now.inside = engine->put_inside(*next).c_alpha;
     seen.push_back(now);
   }
   EXPECT_EQ(seen[0], seen[1]);
@@ -373,8 +375,9 @@ TEST_P(EngineContract, AnotherProblemOnTheSameRowsIsAsGoodAsAnotherEngine) {
     const auto A = some_dual(engine), U = engine.make_dual();
     Vector seen;
     const PassSums sums = engine.pass(W_, Direction::vertex, A.get(), U.get(), seen);
-    seen.insert(seen.end(), {sums.phi, sums.slope, engine.loss_sum(W_).sum, engine.loss_sum_at_zero(),
-                             engine.curvature().total, engine.sums(*A).c_alpha});
+    seen.insert(seen.end(),
+                {sums.phi, sums.slope, static_cast<double>(engine.loss_sum(W_).sum),
+                 static_cast<double>(engine.loss_sum_at_zero()), engine.curvature().total, engine.sums(*A).c_alpha});
     BlockAscent& ascent = engine.block_ascent();
     ascent.begin({.seed = 4}, 0.0);
     const auto B = engine.make_dual();

@@ -99,7 +99,7 @@ class EngineCase {
 
   std::unique_ptr<Engine> engine(int threads = 1) const {
     EngineOptions options{.threads = threads};
-    if (kind_.gram) options.gram = make_gram(problem_, threads);
+    options.gram = kind_.gram;
     if (kind_.psi == Psi::class_features) options.classes = map_;
     if (kind_.psi == Psi::any) options.psi = psi_.get();
     return kind_.make(problem_, options);

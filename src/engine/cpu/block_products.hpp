@@ -2,6 +2,7 @@
 // product. Gram: all scores and X X^T are kept, a block's scores are read.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -15,11 +16,15 @@ namespace topwolf {
 struct Gram {
   std::variant<std::vector<float>, std::vector<double>> values;
 };
-std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads);
+// It may take long: whatever `pause`, called now and then, throws ends it.
+using Pause = std::function<void()>;
+std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const Pause& pause = {});
 
 // The problem and the rows' squared lengths must outlive the scores.
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
                                                  int threads);
-std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads);
+// Without a Gram matrix they make their own, when they are first asked for scores.
+std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads,
+                                              Pause pause);
 
 }  // namespace topwolf

@@ -202,7 +202,7 @@ class ClassScores final : public BlockScores, public FaceScores {
 
 class ClassEngine final : public HostEngine {
  public:
-  ClassEngine(const Problem& problem, std::shared_ptr<const ClassMap> map, std::shared_ptr<const Gram> gram,
+  ClassEngine(const Problem& problem, std::shared_ptr<const ClassMap> map, GramChoice gram,
               std::unique_ptr<Engine> plain, const std::vector<double>& plain_lengths2, int threads)
       : HostEngine(problem, geometry_of(*map, plain->geometry()), lengths2_of(*map, plain_lengths2), threads),
         plain_lengths2_(plain_lengths2),
@@ -242,6 +242,10 @@ class ClassEngine final : public HostEngine {
     // G1: phi V is rounded too, by p roundings of ||phi_j|| ||V||.
     const double rounding = static_cast<double>(map_->p() + 2) * std::numeric_limits<double>::epsilon() / 2;
     out.rounding += 2.0 * problem_.loss.rho_sum() * rounding * curvature().lengths * length(V);
+    // Its numbers can underflow as well, before they meet x.
+    const double flushed = std::numeric_limits<double>::denorm_min() * static_cast<double>(map_->p()) *
+                           std::sqrt(static_cast<double>(geometry().dimension));
+    out.rounding += 2.0 * problem_.loss.rho_sum() * flushed * plain_->curvature().lengths;
     return out;
   }
 
@@ -254,9 +258,9 @@ class ClassEngine final : public HostEngine {
 
  protected:
   std::unique_ptr<BlockScores> make_block_scores() override {
-    auto scores = gram_ ? make_gram_scores(problem_, gram_, threads())
-                        : make_weights_scores(problem_, plain_lengths2_, threads());
-    return std::make_unique<ClassScores>(problem_, map_, std::move(scores), *plain_, gram_ != nullptr, threads());
+    auto scores = gram_.wanted ? make_gram_scores(problem_, gram_.shared, threads(), [this] { stop_if_asked(); })
+                               : make_weights_scores(problem_, plain_lengths2_, threads());
+    return std::make_unique<ClassScores>(problem_, map_, std::move(scores), *plain_, gram_.wanted, threads());
   }
 
  private:
@@ -264,6 +268,7 @@ class ClassEngine final : public HostEngine {
     plain.dimension = plain.dimension / map.m() * map.p();
     plain.terms += map.m() + 2;
     plain.coupling = map.coupling();
+    plain.growth = 1.0 + static_cast<double>(map.m()) * (1.0 + std::sqrt(map.longest2()));
     return plain;
   }
   static std::vector<double> lengths2_of(const ClassMap& map, std::vector<double> plain) {
@@ -274,7 +279,7 @@ class ClassEngine final : public HostEngine {
 
   const std::vector<double> plain_lengths2_;
   const std::shared_ptr<const ClassMap> map_;
-  const std::shared_ptr<const Gram> gram_;
+  const GramChoice gram_;
   const std::unique_ptr<Engine> plain_;
   std::vector<double> W_, sum_;  // (m x D)
 };
@@ -282,10 +287,10 @@ class ClassEngine final : public HostEngine {
 }  // namespace
 
 std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                          std::shared_ptr<const Gram> gram, int threads) {
+                                          const GramChoice& gram, int threads) {
   const std::vector<double> lengths2 = squared_lengths(problem.X, problem.bias, threads);
-  auto plain = make_cpu_engine(problem, nullptr, threads);
-  return std::make_unique<ClassEngine>(problem, std::move(map), std::move(gram), std::move(plain), lengths2, threads);
+  auto plain = make_cpu_engine(problem, {}, threads);
+  return std::make_unique<ClassEngine>(problem, std::move(map), gram, std::move(plain), lengths2, threads);
 }
 
 }  // namespace topwolf

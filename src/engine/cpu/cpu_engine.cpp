@@ -14,7 +14,7 @@ template <class T>
 class KroneckerMap {
  public:
   using Real = T;
-  KroneckerMap(const Problem& problem, std::shared_ptr<const Gram> gram, int threads)
+  KroneckerMap(const Problem& problem, GramChoice gram, int threads)
       : X_(problem.X),
         n_(problem.n),
         m_(problem.m),
@@ -58,16 +58,17 @@ class KroneckerMap {
   void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W) {
     accumulator_.add(panels, W, threads_);
   }
-  std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>& lengths2,
-                                            int threads) const {
-    return gram_ ? make_gram_scores(problem, gram_, threads) : make_weights_scores(problem, lengths2, threads);
+  std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>& lengths2, int threads,
+                                            Pause pause) const {
+    return gram_.wanted ? make_gram_scores(problem, gram_.shared, threads, std::move(pause))
+                        : make_weights_scores(problem, lengths2, threads);
   }
 
  private:
   FeatureView X_;
   std::int64_t n_, m_, d_, D_;
   double bias_;
-  std::shared_ptr<const Gram> gram_;
+  GramChoice gram_;
   int threads_;
   Scorer<T> scorer_;
   Accumulator<double> accumulator_;
@@ -75,14 +76,14 @@ class KroneckerMap {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, std::shared_ptr<const Gram> gram, int threads) {
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, int threads) {
   const auto make = [&](auto map) -> std::unique_ptr<Engine> {
     auto lengths2 = squared_lengths(problem.X, problem.bias, threads);
     return std::make_unique<PanelEngine<decltype(map)>>(problem, std::move(map), std::move(lengths2), threads);
   };
   const bool single = problem.X.index() % 2 == 0;
-  return single ? make(KroneckerMap<float>(problem, std::move(gram), threads))
-                : make(KroneckerMap<double>(problem, std::move(gram), threads));
+  return single ? make(KroneckerMap<float>(problem, gram, threads))
+                : make(KroneckerMap<double>(problem, gram, threads));
 }
 
 }  // namespace topwolf

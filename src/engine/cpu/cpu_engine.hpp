@@ -10,12 +10,18 @@
 
 namespace topwolf {
 
+// Whether block ascent has its scores from a Gram matrix, and from which; null: from one of its own.
+struct GramChoice {
+  bool wanted = false;
+  std::shared_ptr<const Gram> shared{};
+};
+
 // psi(x, j) = e_j (x) x.
-std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, std::shared_ptr<const Gram> gram, int threads);
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, int threads);
 
 // psi(x, j) = phi_j (x) x: the plain engine with phi around it, so that W stands for V (p x D) in all verbs.
 std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                          std::shared_ptr<const Gram> gram, int threads);
+                                          const GramChoice& gram, int threads);
 
 // Any psi. Throws Error{data} where one of its vectors is not finite or too long to be squared.
 std::unique_ptr<Engine> make_joint_engine(const Problem& problem, const JointMap& psi, int threads);

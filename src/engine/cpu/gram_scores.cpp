@@ -17,14 +17,11 @@ namespace {
 
 // G (n x n) = X X^T + bias^2, by panels of rows; only panels on and below the diagonal are computed.
 template <class T>
-void fill_gram(const DenseView<T>& X, double bias, int threads, std::vector<T>& G) {
+void fill_gram(const DenseView<T>& X, double bias, int threads, const Pause& pause, std::vector<T>& G) {
   SingleThreadedBlas blas;
   constexpr std::int64_t panel = 256;
   const std::int64_t n = X.rows, panels = (n + panel - 1) / panel;
-  parallel_for(panels * (panels + 1) / 2, threads, [&](std::int64_t task) {
-    std::int64_t a = 0;
-    while ((a + 1) * (a + 2) / 2 <= task) ++a;
-    const std::int64_t b = task - a * (a + 1) / 2;
+  const auto fill = [&](std::int64_t a, std::int64_t b) {
     const std::int64_t rows = std::min(panel, n - a * panel), cols = std::min(panel, n - b * panel);
     T* corner = G.data() + a * panel * n + b * panel;
     multiply_transposed(rows, cols, X.cols, X.data + a * panel * X.stride, X.stride, X.data + b * panel * X.stride,
@@ -36,14 +33,18 @@ void fill_gram(const DenseView<T>& X, double bias, int threads, std::vector<T>& 
         G[static_cast<std::size_t>((b * panel + p) * n + a * panel + i)] = value;
       }
     }
-  });
+  };
+  for (std::int64_t a = 0; a < panels; ++a) {
+    if (pause) pause();
+    parallel_for(a + 1, threads, [&](std::int64_t b) { fill(a, b); });
+  }
 }
 
 // Sparse rows: each is spread out once and met by all rows before it.
 template <class T>
-void fill_gram(const CsrView<T>& X, double bias, int threads, std::vector<T>& G) {
+void fill_gram(const CsrView<T>& X, double bias, int threads, const Pause& pause, std::vector<T>& G) {
   const std::int64_t n = X.rows;
-  parallel_for(n, threads, [&](std::int64_t i) {
+  const auto fill = [&](std::int64_t i) {
     std::vector<double> spread(static_cast<std::size_t>(X.cols), 0.0);
     for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
       spread[static_cast<std::size_t>(X.column[p])] = static_cast<double>(X.value[p]);
@@ -55,25 +56,30 @@ void fill_gram(const CsrView<T>& X, double bias, int threads, std::vector<T>& G)
       }
       G[static_cast<std::size_t>(i * n + k)] = G[static_cast<std::size_t>(k * n + i)] = static_cast<T>(sum);
     }
-  });
+  };
+  constexpr std::int64_t piece = 256;
+  for (std::int64_t first = 0; first < n; first += piece) {
+    if (pause) pause();
+    parallel_for(std::min(piece, n - first), threads, [&](std::int64_t r) { fill(first + r); });
+  }
 }
 
 template <class T>
 class GramScores final : public BlockScores, public FaceScores {
  public:
-  GramScores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads)
+  GramScores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads, Pause pause)
       : problem_(problem),
         threads_(threads),
         n_(problem.n),
-        gram_(std::move(gram)),
-        G_(std::get<std::vector<T>>(gram_->values)),
+        pause_(std::move(pause)),
         S_(static_cast<std::size_t>(problem.m * n_), T{0}) {
-    accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_.data(), n_, n_, n_}, problem.m, 0.0);
+    if (gram) use(std::move(gram));
   }
 
   std::int64_t block_rows() const override { return 64; }
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    if (!gram_) use(make_gram(problem_, threads_, pause_));
     const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m), n = static_cast<std::size_t>(n_);
     S.resize(count * m);
     G.resize(count * count);
@@ -82,7 +88,7 @@ class GramScores final : public BlockScores, public FaceScores {
       for (std::size_t r = 0; r < count; ++r) S[r * m + j] = static_cast<double>(scores[rows[r]]);
     }
     for (std::size_t r = 0; r < count; ++r) {
-      const T* row = G_.data() + static_cast<std::size_t>(rows[r]) * n;
+      const T* row = G_ + static_cast<std::size_t>(rows[r]) * n;
       for (std::size_t p = 0; p < count; ++p) G[r * count + p] = static_cast<double>(row[rows[p]]);
     }
   }
@@ -119,6 +125,7 @@ class GramScores final : public BlockScores, public FaceScores {
 
   FaceScores* face() override { return this; }
   void set_entries(const EntryList& entries) override {
+    if (!gram_) use(make_gram(problem_, threads_, pause_));
     list_ = &entries;
     by_class_.sort(entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; });
     pack();
@@ -167,6 +174,12 @@ class GramScores final : public BlockScores, public FaceScores {
   }
 
  private:
+  void use(std::shared_ptr<const Gram> gram) {
+    gram_ = std::move(gram);
+    G_ = std::get<std::vector<T>>(gram_->values).data();
+    accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_, n_, n_, n_}, problem_.m, 0.0);
+  }
+
   template <class Body>
   void for_class(std::int64_t j, const Body& body) const {
     const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
@@ -191,7 +204,7 @@ class GramScores final : public BlockScores, public FaceScores {
     parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
       T* to = packed_.data() + packed_begin_[static_cast<std::size_t>(j)];
       for_class(j, [&](std::size_t a) {
-        const T* g = G_.data() + by_class_.row[a] * n_;
+        const T* g = G_ + by_class_.row[a] * n_;
         for_class(j, [&](std::size_t b) { *to++ = g[by_class_.row[b]]; });
       });
     });
@@ -208,7 +221,7 @@ class GramScores final : public BlockScores, public FaceScores {
     }
     const std::int64_t* row = by_class_.row.data() + by_class_.begin[at];
     for (std::size_t a = 0; a < p.size(); ++a) {
-      const T* g = G_.data() + row[a] * n_;
+      const T* g = G_ + row[a] * n_;
       T sum{0};
       for (std::size_t b = 0; b < p.size(); ++b) sum += g[row[b]] * p[b];
       s[a] = static_cast<double>(sum);
@@ -222,9 +235,10 @@ class GramScores final : public BlockScores, public FaceScores {
   const Problem& problem_;
   const int threads_;
   const std::int64_t n_;
-  const std::shared_ptr<const Gram> gram_;
-  const std::vector<T>& G_;  // (n x n)
-  std::vector<T> S_;         // (m x n), class-major
+  const Pause pause_;
+  std::shared_ptr<const Gram> gram_;  // null before it is needed
+  const T* G_ = nullptr;              // (n x n)
+  std::vector<T> S_;                  // (m x n), class-major
   std::unique_ptr<Accumulator<T>> accumulator_;
   std::vector<std::vector<RowEntry>> entries_;
   const EntryList* list_ = nullptr;
@@ -238,21 +252,23 @@ class GramScores final : public BlockScores, public FaceScores {
 
 }  // namespace
 
-std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads) {
+std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const Pause& pause) {
   return std::visit(
       [&]<class View>(const View& X) {
         std::vector<typename View::Value> G(static_cast<std::size_t>(problem.n * problem.n));
-        fill_gram(X, problem.bias, threads, G);
+        fill_gram(X, problem.bias, threads, pause, G);
         return std::make_shared<const Gram>(Gram{std::move(G)});
       },
       problem.X);
 }
 
-std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads) {
-  if (std::holds_alternative<std::vector<float>>(gram->values)) {
-    return std::make_unique<GramScores<float>>(problem, std::move(gram), threads);
-  }
-  return std::make_unique<GramScores<double>>(problem, std::move(gram), threads);
+std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads,
+                                              Pause pause) {
+  return std::visit(
+      [&]<class View>(const View&) -> std::unique_ptr<BlockScores> {
+        return std::make_unique<GramScores<typename View::Value>>(problem, std::move(gram), threads, std::move(pause));
+      },
+      problem.X);
 }
 
 }  // namespace topwolf

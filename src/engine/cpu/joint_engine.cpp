@@ -184,7 +184,8 @@ class AnyMap {
       }
     }
   }
-  std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>&, int threads) const {
+  std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>&, int threads,
+                                            const Pause&) const {
     return std::make_unique<JointScores>(problem, *psi_, threads);
   }
 

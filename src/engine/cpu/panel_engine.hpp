@@ -25,7 +25,7 @@ namespace topwolf {
 //   exact_scores(W)                        something with the same scores() in double
 //   terms(i), longest_weights(W)           how many products a score sums, and how long the weights of a class are
 //   add(panels, W)                         W += sum of the entries times psi
-//   block_scores(problem, lengths2, threads)
+//   block_scores(problem, lengths2, threads, pause)
 template <class Map>
 class PanelEngine final : public HostEngine {
   using T = typename Map::Real;
@@ -83,24 +83,22 @@ class PanelEngine final : public HostEngine {
     const auto exact = map_.exact_scores(W);
     std::vector<ThreadSpace<double>> space(static_cast<std::size_t>(threads()));
     const double longest_weights = map_.longest_weights(W);
-    std::vector<std::pair<long double, double>> sums(static_cast<std::size_t>(panels_));
+    std::vector<LossSum> sums(static_cast<std::size_t>(panels_));
     parallel_for(panels_, threads(), [&](std::int64_t panel) {
       auto& mine = space[static_cast<std::size_t>(thread_number())];
       const auto [begin, end] = score_panel(exact, panel, mine);
-      auto& [sum, rounding] = sums[static_cast<std::size_t>(panel)];
+      LossSum& sum = sums[static_cast<std::size_t>(panel)];
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
         const double longest = std::sqrt(length2(i)) * longest_weights;
         const LossSum loss = certified_row(problem_, i, s, longest, map_.terms(i), mine.row);
-        sum += static_cast<long double>(problem_.weight(i)) * loss.sum;
-        rounding += problem_.weight(i) * loss.rounding;
+        sum.sum += problem_.weight(i) * loss.sum;
+        sum.rounding += problem_.weight(i) * loss.rounding;
         if (wanted.ranks) (*wanted.ranks)[static_cast<std::size_t>(i)] = rank(s, problem_.m, problem_.label(i));
         if (wanted.ascent) see_share(*wanted.ascent, i, s, *wanted.A, mine.row);
       }
     });
-    std::pair<long double, double> all{};
-    for (const auto& [sum, rounding] : sums) all.first += sum, all.second += rounding;
-    return {static_cast<double>(all.first), all.second};
+    return total(sums);
   }
 
   void weights_of(const Dual& A, std::vector<double>& W) override {
@@ -118,7 +116,7 @@ class PanelEngine final : public HostEngine {
 
  protected:
   std::unique_ptr<BlockScores> make_block_scores() override {
-    return map_.block_scores(problem_, lengths2(), threads());
+    return map_.block_scores(problem_, lengths2(), threads(), [this] { stop_if_asked(); });
   }
 
  private:

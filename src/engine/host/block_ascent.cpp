@@ -78,9 +78,9 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
     visited_ = 0;
     return out;
   }
+  scores_->load(rows, S_, G_);  // may be stopped: only then has the block begun
   visited_ += out.rows;
   scores_->expect(block_at(visited_));
-  scores_->load(rows, S_, G_);
   change_.resize(count);
   spread_.resize(curved_ ? count : 0);
   for (std::size_t r = 0; r < count; ++r) {

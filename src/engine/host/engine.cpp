@@ -10,25 +10,6 @@
 namespace topwolf {
 namespace {
 
-// Phi_i at scores of 0.
-double loss_at_zero(const Problem& problem, std::int64_t i, const std::vector<double>& zero, RowScratch& scratch) {
-  SparseRow u;
-  const std::int64_t y = problem.label(i);
-  return loss_bound(problem.loss, problem.margins(i), zero.data(), problem.m, y, u, scratch).phi;
-}
-
-double largest_margin(const Problem& problem, std::int64_t i) {
-  const RowMargins delta = problem.margins(i);
-  if (delta.values) return *std::max_element(delta.values, delta.values + problem.m);
-  double largest = 0.0;
-  std::int64_t others = problem.m - 1;  // that have no margin of their own
-  for (std::int64_t e = 0; e < delta.exceptions; ++e) {
-    largest = std::max(largest, delta.exception[e]);
-    others -= delta.column[e] != problem.label(i) ? 1 : 0;
-  }
-  return others > 0 ? std::max(largest, delta.other) : largest;
-}
-
 double absolute_sum(RowView alpha) {
   return std::accumulate(alpha.begin(), alpha.end(), 0.0,
                          [](double sum, const Entry& entry) { return sum + std::abs(entry.value); });
@@ -50,18 +31,21 @@ void HostEngine::for_rows(const Body& body) const {
 }
 
 // Where margins are those of a class, one row speaks for its class; where all are 1, for everybody.
-double HostEngine::loss_sum_at_zero() {
+long double HostEngine::loss_sum_at_zero() {
   const std::vector<double> zero(static_cast<std::size_t>(problem_.m), 0.0);
   std::vector<double> of_class(static_cast<std::size_t>(problem_.m), -1.0);
-  RowScratch scratch;
+  RowSpace space;
   long double sum = 0.0L;
   for (std::int64_t i = 0; i < problem_.n; ++i) {
     if (!(problem_.weight(i) > 0.0)) continue;
     double& known = of_class[static_cast<std::size_t>(problem_.cost || problem_.per_example ? problem_.label(i) : 0)];
-    if (known < 0.0 || problem_.per_example) known = loss_at_zero(problem_, i, zero, scratch);
+    if (known < 0.0 || problem_.per_example) {
+      const LossSum loss = certified_row(problem_, i, zero.data(), 0.0, 0, space);
+      known = static_cast<double>(loss.sum + loss.rounding);
+    }
     sum += static_cast<long double>(problem_.weight(i)) * known;
   }
-  return static_cast<double>(sum);
+  return sum;
 }
 
 Curvature HostEngine::curvature() {
@@ -71,6 +55,7 @@ Curvature HostEngine::curvature() {
     out.largest = std::max(out.largest, q);
     out.total += q;
     out.lengths += problem_.weight(i) * std::sqrt(length2(i));
+    out.plain_lengths += std::sqrt(length2(i));
   }
   return out;
 }
@@ -130,11 +115,12 @@ InsideSums HostEngine::put_inside(Dual& A) {
     out.over = std::max(out.over, ratio - 1.0);
     const double reach = std::sqrt(squared_norm(alpha)) + 2.0 * distance;
     const long double x = omega * std::sqrt(length2(i));
-    out.c_alpha += omega * dot_c(problem_.margins(i), problem_.label(i), alpha);
-    if (distance > 0.0) out.c_alpha -= omega * largest_margin(problem_, i) * distance;
-    out.alpha_norm2 += omega * reach * reach;
+    out.c_alpha += static_cast<long double>(omega) * dot_c(problem_.margins(i), problem_.label(i), alpha);
+    if (distance > 0.0) out.c_alpha -= static_cast<long double>(omega) * largest_margin(problem_, i) * distance;
+    out.alpha_norm2 += static_cast<long double>(omega) * reach * reach;
     out.terms += x * absolute_sum(alpha);
     out.moved += x * 2.0 * distance;
+    out.flushed += static_cast<double>(alpha.size()) * (1.0 + std::sqrt(length2(i)));
   }
   return out;
 }

@@ -18,7 +18,7 @@ class HostEngine : public Engine {
   HostEngine(const Problem& problem, const Geometry& geometry, std::vector<double> lengths2, int threads);
 
   using Engine::loss_sum;
-  double loss_sum_at_zero() override;
+  long double loss_sum_at_zero() override;
   Curvature curvature() override;
   BlockAscent& block_ascent() override;
 

@@ -66,21 +66,56 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
   sums.distance2 += omega * squared_norm(space.step);
 }
 
-// Each score is off by `terms` roundings of the longest that it can be, and by a few for each of the K ranks. The loss
-// grows with them by at most sum(rho), and the envelope by the beta it has and those it can gain on the way.
+namespace {
+
+// Each score is off by `off` at most. The loss grows with them by at most sum(rho), and the envelope by the beta it has
+// and those it can gain on the way. What underflows is off by `least`, and then multiplied or divided by the smoothing.
+LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, const double* s, double off,
+                     RowSpace& space) {
+  constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
+  constexpr double least = std::numeric_limits<double>::denorm_min();
+  const LossBound at = loss_bound(loss, problem.margins(i), s, problem.m, problem.label(i), space.u, space.scratch);
+  const auto m = static_cast<double>(problem.m), K = static_cast<double>(loss.K());
+  double rate = loss.rho_sum(), flushed = least * m;
+  if (loss.smoothing > 0.0) {
+    rate = std::min(rate, at.beta_sum + m * off / loss.smoothing);
+    flushed *= 1.0 + loss.smoothing + 1.0 / loss.smoothing;
+  }
+  return {at.phi, rate * off + unit_roundoff * (K + 8.0) * at.phi + flushed};
+}
+
+}  // namespace
+
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
                       RowSpace& space) {
   constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
+  constexpr double least = std::numeric_limits<double>::denorm_min();
   if (!std::all_of(s, s + problem.m, [](double x) { return std::isfinite(x); })) return {NAN, 0.0};
-  const LossBound at =
-      loss_bound(problem.loss, problem.margins(i), s, problem.m, problem.label(i), space.u, space.scratch);
-  const auto K = static_cast<double>(problem.loss.K());
-  const double off = unit_roundoff * longest * (2.0 * static_cast<double>(terms) + 4.0 * K + 40.0);
-  double rate = problem.loss.rho_sum();
-  if (problem.loss.smoothing > 0.0) {
-    rate = std::min(rate, at.beta_sum + static_cast<double>(problem.m) * off / problem.loss.smoothing);
+  // Without scores and margins there is nothing that could be rounded.
+  if (longest == 0.0 && !(largest_margin(problem, i) > 0.0)) return {0.0, 0.0};
+  // A few roundings of the longest score for each of its terms and each of the K ranks.
+  const auto count = static_cast<double>(terms);
+  const double roundings = 2.0 * count + 4.0 * static_cast<double>(problem.loss.K()) + 40.0;
+  const double off = unit_roundoff * roundings * longest + least * count;
+  const LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
+  if (problem.loss.smoothing == 0.0) return found;
+  // An envelope that is nothing beside its loss has no precision left; the loss itself bounds it too.
+  Loss sharp = problem.loss;
+  sharp.smoothing = 0.0;
+  const LossSum plain = bounded_loss(problem, i, sharp, s, off, space);
+  return plain.sum + plain.rounding < found.sum + found.rounding ? plain : found;
+}
+
+double largest_margin(const Problem& problem, std::int64_t i) {
+  const RowMargins delta = problem.margins(i);
+  if (delta.values) return *std::max_element(delta.values, delta.values + problem.m);
+  double largest = 0.0;
+  std::int64_t others = problem.m - 1;  // that have no margin of their own
+  for (std::int64_t e = 0; e < delta.exceptions; ++e) {
+    largest = std::max(largest, delta.exception[e]);
+    others -= delta.column[e] != problem.label(i) ? 1 : 0;
   }
-  return {at.phi, rate * off + unit_roundoff * (K + 8.0) * at.phi};
+  return others > 0 ? std::max(largest, delta.other) : largest;
 }
 
 std::int32_t rank(const double* s, std::int64_t m, std::int64_t y) {
@@ -103,6 +138,11 @@ void add(const AscentSums& part, AscentSums& total) {
   total.c_alpha += part.c_alpha;
   total.alpha_norm2 += part.alpha_norm2;
   total.distance2 += part.distance2;
+}
+
+void add(const LossSum& part, LossSum& total) {
+  total.sum += part.sum;
+  total.rounding += part.rounding;
 }
 
 template void pass_row(const Problem&, std::int64_t, float*, Direction, RowView, RowSpace&, PassSums&);

@@ -28,10 +28,13 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
                       RowSpace& space);
 
+double largest_margin(const Problem& problem, std::int64_t i);
+
 // How many classes come before y; ties go to the lower class.
 std::int32_t rank(const double* s, std::int64_t m, std::int64_t y);
 
 void add(const PassSums& part, PassSums& total);
 void add(const AscentSums& part, AscentSums& total);
+void add(const LossSum& part, LossSum& total);
 
 }  // namespace topwolf

@@ -52,7 +52,7 @@ class EntryProducts : public ::testing::TestWithParam<Setting> {
   }
 
   std::unique_ptr<BlockScores> make(int threads) const {
-    return GetParam().gram ? make_gram_scores(problem_, make_gram(problem_, threads), threads)
+    return GetParam().gram ? make_gram_scores(problem_, nullptr, threads, {})
                            : make_weights_scores(problem_, lengths2_, threads);
   }
 

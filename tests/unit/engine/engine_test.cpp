@@ -31,7 +31,8 @@ TEST(Engine, LargerShapesKeepTheBitsForAnyThreadCount) {
     EXPECT_EQ(one, three);
     EXPECT_EQ(a.phi, b.phi);
     const PlainProblem plain(samples, loss, 0.001, 1.0);
-    EXPECT_NEAR(make_engine(problem, {.threads = 2})->loss_sum(W).sum, plain.loss_sum(W), 1e-10 * a.phi);
+    EXPECT_NEAR(static_cast<double>(make_engine(problem, {.threads = 2})->loss_sum(W).sum), plain.loss_sum(W),
+                1e-10 * a.phi);
   }
 }
 

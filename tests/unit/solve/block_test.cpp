@@ -17,7 +17,7 @@ using testing::Samples;
 using testing::Storage;
 
 std::unique_ptr<Engine> engine_for(const Problem& problem, bool gram, int threads = 1) {
-  return make_engine(problem, {.threads = threads, .gram = gram ? make_gram(problem, threads) : nullptr});
+  return make_engine(problem, {.threads = threads, .gram = gram});
 }
 
 struct Outcome {

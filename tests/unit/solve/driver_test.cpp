@@ -120,6 +120,41 @@ TEST(Driver, ShowsTheWeightsToAnObserverThatAsks) {
   EXPECT_EQ(seen, (std::vector<double>{0.5, 0.25, 0.125}));
 }
 
+// Guesses: at first far too good a primal, then a dual above it.
+class Guessing final : public Solver {
+ public:
+  Pass step() override {
+    const bool first = ++steps_ == 1;
+    const Certificate guess{first ? 0.3 : 0.9, first ? 0.2 : 0.5};
+    return {guess, guess.primal, guess.dual, 1.0, true};
+  }
+  void set_should_stop(std::function<bool()>) override {}
+  Certificate certify() override { return {1.0, 0.5}; }
+  const std::vector<double>& weights() const override { return none_; }
+  std::vector<double> current_weights() override { return none_; }
+  const std::vector<std::int32_t>& ranks() const override { return no_ranks_; }
+  const Dual* dual() const override { return nullptr; }
+  std::unique_ptr<Dual> take_dual() override { return nullptr; }
+  std::int64_t row_visits() const override { return 0; }
+  void exchange(State&) override {}
+
+ private:
+  int steps_ = 0;
+  std::vector<double> none_;
+  std::vector<std::int32_t> no_ranks_;
+};
+
+TEST(Driver, AGuessIsNotTheLowestSoFar) {
+  Guessing solver;
+  std::vector<double> primal;
+  go(solver, {.tolerance = 1e-3, .max_iterations = 2}, [&](const Progress& progress) {
+    primal.push_back(progress.primal);
+    EXPECT_GE(progress.primal, progress.dual);
+    return true;
+  });
+  EXPECT_EQ(primal, (std::vector<double>{0.3, 0.9}));
+}
+
 TEST(Driver, RecordsTheBestSoFarAndTheIterate) {
   Halving solver;
   std::vector<IterationRecord> records;
