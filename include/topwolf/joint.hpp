@@ -92,19 +92,11 @@ struct JointLabels {
   Margins margins;              // where the loss has no cost matrix
 };
 
-struct JointResult {
+struct JointResult : Outcome {
   std::vector<double> w;            // P
   std::vector<std::int32_t> ranks;  // at w, how many classes come before each example's own
-  Status status = Status::converged;
-  Certificate certificate;
-  std::int64_t iterations = 0;
-  std::int64_t row_visits = 0;
-  Loss loss;  // as resolved for m classes
-  double lambda = 0.0;
-  double C = 0.0;
-  double seconds = 0.0;
-  std::string choice;  // which solver, and why
-  SparseRows dual;     // A (n x m), with TrainOptions::keep_dual
+  std::string choice;               // which solver, and why
+  SparseRows dual;                  // A (n x m), with TrainOptions::keep_dual
 };
 
 // All solvers, all losses, the same certificate. The options for a bias, for where scores come from and for checkpoints

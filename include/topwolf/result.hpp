@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "topwolf/loss.hpp"
+
 namespace topwolf {
 
 enum class Status { converged, iteration_limit, time_limit, stalled, interrupted };
@@ -19,6 +21,18 @@ struct Certificate {
   double dual = 0.0;
   double gap() const { return primal - dual; }
   double relative_gap() const { return gap() <= 0.0 ? 0.0 : gap() / primal; }
+};
+
+// How a fit ended, and what it was about.
+struct Outcome {
+  Status status = Status::converged;
+  Certificate certificate;
+  std::int64_t iterations = 0;
+  std::int64_t row_visits = 0;
+  Loss loss;  // as resolved for m classes
+  double lambda = 0.0;
+  double C = 0.0;
+  double seconds = 0.0;  // from data ready through the final certificate
 };
 
 // One line of progress: what a pass saw, in the precision of the pass (a certificate comes only at the end).

@@ -39,12 +39,7 @@ struct SweepOptions {
   const Dataset* held_out = nullptr;  // rows of the same classes (y = -1: another class), never trained on
 };
 
-struct SweepPoint {
-  double C = 0.0, lambda = 0.0;
-  Status status = Status::converged;
-  Certificate certificate;
-  std::int64_t iterations = 0, row_visits = 0;
-  double seconds = 0.0;
+struct SweepPoint : Outcome {
   std::vector<double> training_errors, held_out_errors;  // at the places of the result
 };
 

@@ -12,13 +12,9 @@
 
 namespace topwolf {
 
-struct TrainResult {
-  Model model;  // with status and certificate
-  Loss loss;    // as resolved for m classes
-  double C = 0.0;
-  double seconds = 0.0;  // from data ready through the final certificate
-  int threads = 1;       // that were allowed: those of the options or, resumed, of the checkpoint
-  std::int64_t row_visits = 0;
+struct TrainResult : Outcome {
+  Model model;
+  int threads = 1;     // that were allowed: those of the options or, resumed, of the checkpoint
   std::string choice;  // which solver and representation, and why: a sentence
   SparseRows dual;     // A (n x m), with TrainOptions::keep_dual
 };

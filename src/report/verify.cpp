@@ -96,12 +96,7 @@ void check_fit(const Dataset& data, const Model& model) {
   }
   check_class_features(model.class_features, m);
   check_margins(data.margins, data.y, m);
-  if (!data.weights.empty() && size(data.weights) != n) {
-    fail(ErrorKind::data, "the data has {} example weights for {} rows", data.weights.size(), n);
-  }
-  if (!std::all_of(data.weights.begin(), data.weights.end(), [](double w) { return std::isfinite(w) && w >= 0.0; })) {
-    fail(ErrorKind::data, "an example weight is negative or not finite");
-  }
+  check_weights(data.weights, n);
   if (!std::all_of(data.y.begin(), data.y.end(), [m](std::int32_t y) { return y >= 0 && y < m; })) {
     fail(ErrorKind::data, "A row of the data has no label among the model's {} classes", m);
   }

@@ -117,8 +117,8 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     const Pass& pass = *stepped;
     const Certificate& seen = pass.estimate;
     state.highest_dual = std::max(state.highest_dual, seen.dual);
-    state.lowest_primal = pass.guessed ? std::max(seen.primal, state.highest_dual)
-                                       : std::min(state.lowest_primal, seen.primal);
+    state.lowest_primal =
+        pass.guessed ? std::max(seen.primal, state.highest_dual) : std::min(state.lowest_primal, seen.primal);
     const Certificate best{state.lowest_primal, state.highest_dual};
     const IterationRecord record{++state.iteration,   clock.seconds(), best.primal, best.dual,
                                  best.relative_gap(), pass.gamma,      pass.primal, pass.dual};

@@ -99,6 +99,15 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
   return method;
 }
 
+Method joint_method(const TrainOptions& options) {
+  Method method;
+  method.solver = options.solver == SolverName::automatic ? SolverName::block : options.solver;
+  method.name = to_string(method.solver);
+  method.choice = method.solver == SolverName::block ? "block ascent with scores from psi"
+                                                     : fmt::format("{}: as asked", method.name);
+  return method;
+}
+
 void check_memory(const Method& method) {
   if (method.remedy.empty()) return;
   fail(ErrorKind::memory, "training with {} would take {:.2f} GB of memory, but {} leaves {:.2f} GB; {}",

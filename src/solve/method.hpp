@@ -25,6 +25,9 @@ struct Method {
 // memory to itself, and the Gram matrix is everybody's.
 Method choose_method(const Workload& work, const TrainOptions& options, const ProcessMemory& memory);
 
+// With a psi of one's own, about whose size nothing is known.
+Method joint_method(const TrainOptions& options);
+
 // Error{memory} with the figures and the remedy, where there is one.
 void check_memory(const Method& method);
 

@@ -127,21 +127,21 @@ class CrossValidation {
     }
     if (checkpoint_.wanted()) hooks.between = [&](bool leaving) { between(chain, *trainer, leaving); };
     const Fit fit = trainer->fit(options, clock_, hooks);
-    const bool ended = fit.run.status == Status::interrupted || fit.run.status == Status::time_limit;
+    const bool ended = fit.status == Status::interrupted || fit.status == Status::time_limit;
     const double error = ended ? 0.0 : judge(place, options, fit, threads);
     const bool last = table_.C_of(place) + 1 == table_.Cs;
     State after = ended || last ? State() : trainer->state();
     const std::lock_guard lock(guard_);
     chain.running = false;
     if (ended && needed(place)) {
-      end(late() ? Status::time_limit : fit.run.status);
+      end(late() ? Status::time_limit : fit.status);
     } else if (!ended) {
       chain.state = std::move(after);
       chain.begun = false;
       table_.errors[place] = error;
-      table_.relative_gaps[place] = fit.run.certificate.relative_gap();
+      table_.relative_gaps[place] = fit.certificate.relative_gap();
       table_.seconds[place] = fit.seconds;
-      table_.iterations[place] = fit.run.iterations;
+      table_.iterations[place] = fit.iterations;
       plan();
     }
     if (chains_.collected()) checkpoint_.write(state());
@@ -268,7 +268,7 @@ class CrossValidation {
       };
     }
     Fit fit = rows_.fit(options, clock_, hooks);
-    const Status status = fit.run.status;
+    const Status status = fit.status;
     if (!out.ended && (status == Status::interrupted || status == Status::time_limit)) out.ended = status;
     out.refitted = rows_.result(options, std::move(fit));
     out.refitted->model.search = search_json(options_, out);

@@ -92,18 +92,11 @@ class Sweep {
   }
 
   void finish(const TrainOptions& options, Fit fit, double seconds) {
-    SweepPoint point;
-    point.C = fit.C;
-    point.lambda = fit.lambda;
-    point.status = fit.run.status;
-    point.certificate = fit.run.certificate;
-    point.iterations = fit.run.iterations;
-    point.row_visits = fit.row_visits;
-    point.seconds = seconds;
+    fit.seconds = seconds;
+    SweepPoint point{fit, {}, {}};
     const Dataset& data = trainer_.data();
     point.training_errors = errors_of_ranks(fit.ranks, result_.places, data.weights);
     TrainResult trained = trainer_.result(options, std::move(fit));
-    trained.seconds = seconds;
     if (!options_.train.keep_dual) trained.dual = {};
     if (const Dataset* rows = options_.held_out) {
       point.held_out_errors =

@@ -19,18 +19,23 @@
 namespace topwolf {
 namespace {
 
-// Everything but lambda and the loss.
-Problem problem_on(const Dataset& data, const Features& X, double bias) {
+// Everything but features, lambda and the loss.
+Problem problem_with(const Dataset& data, std::int64_t m) {
   Problem problem;
-  problem.X = X.view();
   problem.y = data.y;
   problem.omega = data.weights;
-  problem.n = data.X.rows();
-  problem.d = X.cols();
-  problem.m = data.classes.size();
+  problem.n = static_cast<std::int64_t>(data.y.size());
+  problem.m = m;
   problem.N = weight_sum(data);
-  problem.bias = bias;
   if (data.margins.given()) problem.per_example = &data.margins;
+  return problem;
+}
+
+Problem problem_on(const Dataset& data, const Features& X, double bias) {
+  Problem problem = problem_with(data, data.classes.size());
+  problem.X = X.view();
+  problem.d = X.cols();
+  problem.bias = bias;
   return problem;
 }
 
@@ -64,6 +69,21 @@ Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::in
   method_ = choose_method(work_, options, process_memory());
 }
 
+Trainer::Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options) : psi_(&psi) {
+  check(options);
+  const std::int64_t n = psi.examples(), m = psi.classes();
+  if (n == 0) fail(ErrorKind::data, "there are no examples to train on");
+  check_labels(labels.y, n, m);
+  check_weights(labels.weights, n);
+  check_margins(labels.margins, labels.y, m);
+  data_.y = labels.y;
+  data_.weights = labels.weights;
+  data_.margins = labels.margins;
+  problem_ = problem_with(data_, m);
+  threads_ = resolve_threads(options.threads);
+  method_ = joint_method(options);
+}
+
 void Trainer::prepare() {
   if (engine_) return;
   check_memory(method_);
@@ -78,7 +98,8 @@ void Trainer::prepare_shared() {
 }
 
 void Trainer::make_own_engine() {
-  engine_ = make_engine(problem_, {.threads = threads_, .gram = method_.gram, .shared_gram = gram_, .classes = map_});
+  engine_ = make_engine(
+      problem_, {.threads = threads_, .gram = method_.gram, .shared_gram = gram_, .classes = map_, .psi = psi_});
 }
 
 std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int threads) const {
@@ -136,7 +157,10 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
       return hooks.observer(Progress(progress, [&] { return class_weights(progress.weights()); }));
     };
   }
-  out.run = run(*solver_, stop_rule(options), clock, observer, &run_, hooks.between);
+  const RunResult ran = run(*solver_, stop_rule(options), clock, observer, &run_, hooks.between);
+  out.status = ran.status;
+  out.certificate = ran.certificate;
+  out.iterations = ran.iterations;
   out.W = solver_->weights();
   out.ranks = solver_->ranks();
   out.loss = problem_.loss;
@@ -176,6 +200,7 @@ const std::string& Trainer::data_hash() {
 
 TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   TrainResult out;
+  static_cast<Outcome&>(out) = fit;
   Model& model = out.model;
   model.d = data_.X.cols();
   model.columns = columns_;
@@ -194,19 +219,19 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   model.weight_sum = problem_.N;
   model.solver = method_.name;
   model.certified = true;
-  model.status = fit.run.status;
-  model.certificate = fit.run.certificate;
-  model.iterations = fit.run.iterations;
+  model.status = fit.status;
+  model.certificate = fit.certificate;
+  model.iterations = fit.iterations;
   model.version = TOPWOLF_VERSION;
   model.data_hash = data_hash();
-  out.loss = std::move(fit.loss);
-  out.C = fit.C;
-  out.seconds = fit.seconds;
   out.threads = resolve_threads(options.threads);
-  out.row_visits = fit.row_visits;
   out.choice = method_.choice;
-  if (options.keep_dual) out.dual = engine_->rows_of(*solver_->dual());
+  if (options.keep_dual) out.dual = dual();
   return out;
+}
+
+SparseRows Trainer::dual() const {
+  return engine_->rows_of(*solver_->dual());
 }
 
 double Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {

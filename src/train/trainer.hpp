@@ -10,20 +10,15 @@
 #include "engine/factory.hpp"
 #include "solve/driver.hpp"
 #include "solve/method.hpp"
+#include "topwolf/joint.hpp"
 #include "topwolf/train.hpp"
 
 namespace topwolf {
 
 // What a run found, before it is a model.
-struct Fit {
-  RunResult run;
-  std::vector<double> W;            // certified: (m x D), or (p x D) with class features
+struct Fit : Outcome {
+  std::vector<double> W;            // certified: (m x D), (p x D) with class features, P with a psi of one's own
   std::vector<std::int32_t> ranks;  // at W, how many classes come before each row's own; rows of weight 0 included
-  Loss loss;
-  double lambda = 0.0;
-  double C = 0.0;
-  std::int64_t row_visits = 0;
-  double seconds = 0.0;  // of this run, its certificate included
 };
 
 // How a run begins, and who looks on.
@@ -39,6 +34,8 @@ class Trainer {
   // Throws Error{data} for rows that cannot be trained on. From the options come solver, scores, bias and threads;
   // `workers` trainers with the same rows will be at work at the same time, on so many fits in all.
   Trainer(Dataset data, const TrainOptions& options, int workers = 1, std::int64_t fits = 1);
+  // The same for examples that are known by psi, which must outlive the trainer.
+  Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -56,8 +53,10 @@ class Trainer {
   // As if this trainer's last run had been the one that left this state, with these options.
   void restore(const TrainOptions& options, State state);
 
-  // The same as users see it.
+  // The same as users see it, but for a psi of one's own.
   TrainResult result(const TrainOptions& options, Fit fit);
+  // The dual of the last run, where it was kept.
+  SparseRows dual() const;
   const std::string& data_hash();
 
   // The weights of a fit, class by class (m x D).
@@ -86,6 +85,7 @@ class Trainer {
   std::vector<std::int32_t> columns_;  // that are trained on; empty: all
   Features X_;                         // on these, dense where that is faster
   std::shared_ptr<ClassMap> map_;      // with class features other than the identity
+  const JointMap* psi_ = nullptr;      // in the place of features
   Problem problem_;
   int threads_;
   Workload work_{};
