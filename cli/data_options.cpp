@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
@@ -105,6 +106,18 @@ void check_output(const Arguments& arguments, const std::string& path, const std
     fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place, std::strerror(errno));
   if (replaced && is_read_only(target) && !arguments.has("force"))
     fail(ErrorKind::io, "{}: cannot be written: it is read-only; --force replaces it", path);
+}
+
+void check_different(const std::vector<std::string>& outputs) {
+  namespace fs = std::filesystem;
+  std::set<fs::path> places;
+  for (const std::string& output : outputs) {
+    std::error_code error;
+    const fs::path place = fs::weakly_canonical(fs::absolute(resolve_links(output)), error);
+    if (error) continue;  // a circle of links, a name that is too long: writing there says so
+    if (!places.insert(place).second)
+      fail(ErrorKind::option, "{} is named for two outputs; they must be different files", output);
+  }
 }
 
 void check_disk(const std::string& path, std::int64_t bytes) {

@@ -1,11 +1,9 @@
 #include "training.hpp"
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
-#include "core/atomic_file.hpp"
 #include "core/fail.hpp"
 #include "core/names.hpp"
 #include "data_options.hpp"
@@ -17,12 +15,6 @@ namespace topwolf::cli {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-
-bool same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  const auto place = [](const std::string& path) { return fs::weakly_canonical(fs::absolute(resolve_links(path))); };
-  return !a.empty() && !b.empty() && place(a) == place(b);
-}
 
 }  // namespace
 
@@ -99,15 +91,14 @@ void check_outputs(const Arguments& arguments, const std::vector<std::string>& o
     inputs.push_back(arguments.text(key));
   std::vector<std::string> outputs = others;
   for (const char* key : {"dual", "trace", "report"}) outputs.push_back(arguments.text(key));
-  // A job goes on writing to the checkpoint that it came from.
-  outputs.push_back(arguments.text(arguments.has("checkpoint") ? "checkpoint" : "resume"));
-  for (std::size_t a = 0; a < outputs.size(); ++a) {
-    if (!outputs[a].empty()) check_output(arguments, outputs[a], inputs);
-    for (std::size_t b = 0; b < a; ++b) {
-      if (same_file(outputs[a], outputs[b]))
-        fail(ErrorKind::option, "{} is named for two outputs; they must be different files", outputs[a]);
-    }
-  }
+  std::erase(outputs, "");
+  // A job goes on writing to the checkpoint that it came from, and nothing else may.
+  const std::string checkpoint = arguments.text(arguments.has("checkpoint") ? "checkpoint" : "resume");
+  if (!checkpoint.empty()) check_output(arguments, checkpoint, inputs);
+  if (arguments.has("checkpoint")) inputs.push_back(arguments.text("resume"));
+  for (const std::string& output : outputs) check_output(arguments, output, inputs);
+  if (!checkpoint.empty()) outputs.push_back(checkpoint);
+  check_different(outputs);
 }
 
 std::string output_argument(const Arguments& arguments, std::size_t place, const char* name) {
