@@ -47,7 +47,10 @@ void convert_data(const Arguments& arguments, const std::string& from, const std
   LoadOptions options = load_options(arguments, from);
   options.labels_optional = true;
   const std::string labels = arguments.text("output-labels");
-  if (!labels.empty()) check_output(arguments, labels, {from, options.labels_path});
+  if (!labels.empty()) {
+    check_output(arguments, labels, {from, options.labels_path});
+    check_different({to, labels});
+  }
   const RawDataset raw = load_raw(options);
   check_size(arguments, raw, to);
   if (to.ends_with(".npy") && labels.empty() && !raw.spelling.empty())

@@ -168,6 +168,14 @@ def test_a_model_does_not_replace_the_checkpoint_that_the_job_came_from(topwolf,
     topwolf("train", *JOB, train_svm, "m", "--resume", "c", "--checkpoint", "c")
 
 
+@pytest.mark.parametrize("labels", ["Y.npy", "./Y.npy", "link"])
+def test_converted_labels_do_not_replace_the_features(topwolf, tmp_path, labels):
+    np.save(tmp_path / "X.npy", np.eye(3))
+    np.save(tmp_path / "y.npy", np.arange(3))
+    (tmp_path / "link").symlink_to("Y.npy")
+    topwolf.refuses("convert", "X.npy", "Y.npy", "--labels", "y.npy", "--output-labels", labels, code=2, saying="two outputs")
+
+
 def train_as_somebody(mode):
     """Into a folder of this mode, as one who is not root: the run, and whether there is a model."""
     with tempfile.TemporaryDirectory() as name:
