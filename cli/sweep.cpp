@@ -124,6 +124,20 @@ void load(const Arguments& arguments, Job& job) {
   job.load_seconds = clock.seconds();
 }
 
+// The models of points that were finished before are not made again, so they must be there.
+void check_models(const Job& job, const std::vector<SweepPoint>& finished) {
+  if (job.folder.empty()) return;
+  for (const SweepPoint& point : finished) {
+    const std::string path = model_path(job, point.C);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error))
+      fail(ErrorKind::data,
+           "{}: is missing, but by the checkpoint {} C = {:g} is finished; give the MODELS_DIR of the first run, or "
+           "begin again without --resume",
+           path, job.options.train.checkpoints.resume, point.C);
+  }
+}
+
 SweepResult run_observed(const Arguments& arguments, Job& job) {
   const bool json = arguments.has("json");
   StatusLine status(arguments.has("quiet"));
@@ -136,6 +150,17 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
                 clock.seconds(), false);
     return held_signal() == 0;
   };
+  const auto show = [&](const SweepPoint& point) {
+    if (json) return;
+    if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
+    print(line_of(point));
+    finish_output();
+  };
+  observer.resumed = [&](const std::vector<SweepPoint>& points) {
+    check_models(job, points);
+    make_folder(job.folder);
+    for (const SweepPoint& point : points) show(point);
+  };
   observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
     status.clear();
     job.data_hash = result.model.data_hash;
@@ -145,10 +170,7 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
       model.label_column = arguments.text("label-column");
       save_model(model, model_path(job, point.C));
     }
-    if (json) return;
-    if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
-    print(line_of(point));
-    finish_output();
+    show(point);
   };
   job.options.train.warn = [&](const std::string& sentence) {
     status.clear();
@@ -223,9 +245,10 @@ int run_sweep(const Arguments& arguments) {
   check_outputs(arguments, {});
   job.folder = output_argument(arguments, 1, "MODELS_DIR");
   const bool dry = arguments.has("dry-run");
-  if (!dry) make_folder(job.folder);
-  if (std::error_code error; std::filesystem::is_directory(job.folder, error))
-    check_outputs(arguments, model_paths(job));
+  std::error_code error;
+  // What is resumed may lack models in a new folder, which then is not made.
+  if (!dry && (!arguments.has("resume") || std::filesystem::exists(job.folder, error))) make_folder(job.folder);
+  if (std::filesystem::is_directory(job.folder, error)) check_outputs(arguments, model_paths(job));
   load(arguments, job);
   if (dry) return print_plan(arguments, job.data, plan(job.data, job.options));
   const SweepResult result = run_observed(arguments, job);

@@ -282,6 +282,31 @@ def test_another_job_or_a_cut_file_is_refused(topwolf, data):
     assert topwolf("train", data, "m.topwolf", "--resume", "none.ckpt", "--quiet", code=4)
 
 
+def test_a_resumed_sweep_has_all_its_models_and_rows(topwolf, data):
+    job = ("-c", "0.1,1,10", "--quiet")
+    whole = topwolf("sweep", data, "models", *job, "--checkpoint", "job.ckpt", "--checkpoint-every", "1e-9").stdout.splitlines()
+    (topwolf.folder / "models" / "C_10.topwolf").unlink()
+    checkpoint = (topwolf.folder / "job.ckpt").read_bytes()
+    (topwolf.folder / "there").mkdir()
+    for folder in ("there", "new/deep"):
+        refused = topwolf.refuses("sweep", data, folder, *job, "--resume", "job.ckpt", code=3, saying=f"{folder}/C_0.1.topwolf: is missing")
+        assert "job.ckpt" in refused and "MODELS_DIR" in refused
+    topwolf.refuses("sweep", data, data, *job, "--resume", "job.ckpt", code=4, saying="is a file, but MODELS_DIR must be a folder")
+    assert not list((topwolf.folder / "there").iterdir()) and (topwolf.folder / "job.ckpt").read_bytes() == checkpoint
+    resumed = topwolf("sweep", data, "models", *job, "--resume", "job.ckpt").stdout.splitlines()
+    columns = (0, 1, 2, 3, 4)  # without the seconds
+    assert [[line.split()[c] for c in columns] for line in resumed[:4]] == [[line.split()[c] for c in columns] for line in whole[:4]]
+    assert (topwolf.folder / "models" / "C_10.topwolf").exists()
+    assert len(topwolf("sweep", data, *job, "--resume", "job.ckpt").stdout.splitlines()) == len(whole)
+
+
+def test_a_sweep_that_finished_nothing_may_be_resumed_into_a_new_folder(topwolf, data):
+    job = ("-c", "0.1,1", "--quiet")
+    topwolf("sweep", data, *job, "--checkpoint", "job.ckpt", "--time-limit", "1e-9", code=5)
+    topwolf("sweep", data, "new/deep", *job, "--resume", "job.ckpt")
+    assert sorted(path.name for path in (topwolf.folder / "new" / "deep").iterdir()) == ["C_0.1.topwolf", "C_1.topwolf"]
+
+
 def test_what_shapes_the_state_must_be_the_same(topwolf, data):
     job = ("train", data, "m.topwolf", "--solver", "lsfw", "--tolerance", "1e-9", "--max-iterations", "3", "--quiet")
     topwolf(*job, "--checkpoint", "job.ckpt", code=5)
