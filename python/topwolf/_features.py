@@ -5,7 +5,7 @@ from scipy import sparse
 
 from . import _core
 
-_MOST_COLUMNS = np.iinfo(np.int32).max
+_MOST_COLUMNS = np.iinfo(np.int32).max - 1
 
 
 def to_features(X):
