@@ -34,10 +34,10 @@ void check_size(const Arguments& arguments, const RawDataset& raw, const std::st
       raw.X);
   if (sparse && writes_dense(to) && bytes > large && !arguments.has("yes"))
     fail(ErrorKind::option,
-         "{} would take at least {:.1f} GiB, as it holds the zeros of sparse rows too; --yes writes it, and .npz, .twd "
+         "{} would take at least {}, as it holds the zeros of sparse rows too; --yes writes it, and .npz, .twd "
          "and "
          ".svm leave them out",
-         to, static_cast<double>(bytes) / static_cast<double>(large));
+         to, describe_bytes(static_cast<double>(bytes)));
   check_disk(to, bytes);
 }
 

@@ -39,9 +39,6 @@ TrainOptions training_options(const Arguments& arguments) {
   options.checkpoints.path = arguments.text("checkpoint");
   options.checkpoints.resume = arguments.text("resume");
   options.checkpoints.every_s = arguments.real("checkpoint-every").value_or(options.checkpoints.every_s);
-  for (const char* key : {"checkpoint", "resume"})
-    if (arguments.has(key) && arguments.text(key).empty())
-      fail(ErrorKind::option, "--{} is empty; give a file's name", key);
   if (arguments.has("checkpoint-every") && !arguments.has("checkpoint") && !arguments.has("resume"))
     fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
   check_structure(arguments);
@@ -64,10 +61,13 @@ std::vector<double> grid_of(const Arguments& arguments) {
   };
   std::vector<double> grid;
   if (parts.size() == 3) {
-    const double from = number(parts[0]), to = number(parts[1]), count = number(parts[2]);
-    constexpr double most = 1000.0;
-    if (to < from || count != std::floor(count) || count > most || (count == 1.0 && from != to)) refuse();
-    return log_spaced(from, to, static_cast<std::int64_t>(count));
+    const double from = number(parts[0]), to = number(parts[1]);
+    if (to < from) refuse();
+    const double least = from < to ? 2.0 : 1.0, most = 1000.0;
+    const auto count = parse_real(parts[2]);
+    if (!count || *count != std::floor(*count) || *count < least || *count > most)
+      fail(ErrorKind::option, "--C is '{}'; its COUNT must be an integer from {} to {}", text, least, most);
+    return log_spaced(from, to, static_cast<std::int64_t>(*count));
   }
   if (parts.size() != 1) refuse();
   for (const auto part : split(text, ',')) grid.push_back(number(part));

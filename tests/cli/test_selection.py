@@ -116,6 +116,12 @@ def test_ranges_that_are_none_are_refused(topwolf, data, command, grid):
     topwolf.refuses(command, data, "--C=" + grid if grid else "--C=", code=2, saying="--C")
 
 
+@pytest.mark.parametrize("grid", ["1:100:1", "1:100:100000000000", "1:100:2.5", "1:100:x", "1:100:0", "1:100:nan"])
+def test_a_range_with_a_bad_count_is_told_so(topwolf, data, grid):
+    topwolf.refuses("sweep", data, "--C", grid, code=2, saying="COUNT must be an integer from 2 to 1000")
+    topwolf.refuses("sweep", data, "--C", "1:1:1001", code=2, saying="COUNT must be an integer from 1 to 1000")
+
+
 @pytest.mark.parametrize(
     "options, code, saying",
     [
