@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from . import _core
-from ._features import to_features
+from ._features import sound, to_features
 from ._fitted import FittedClassifier, MatrixLike, Path
 from ._labels import from_names
 from ._structure import check_class_features, check_margins, features_or_none, from_arrays
@@ -305,7 +305,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
     def _rows(self, X, y, sample_weight):
         """The rows, class numbers and weights to train on; sets the classes."""
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
+            self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
         )
         check_classification_targets(y)
         self.classes_, y = np.unique(y, return_inverse=True)
@@ -402,7 +402,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         if not isinstance(eval_set, (list, type(None))) or any(len(pair) != 2 for pair in eval_set or []):
             raise ValueError("eval_set must be a list of pairs: eval_set=[(X, y)].")
         for number, (X, y) in enumerate(eval_set or []):
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+            X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
             errors = {f"top_{k}_error": [] for k in ks}
             evaluations[f"validation_{number}"] = (to_features(X), self._class_numbers(y), errors)
         return evaluations

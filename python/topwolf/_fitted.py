@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._features import to_features
+from ._features import sound, to_features
 from ._labels import to_names
 from ._structure import check_class_features, costs_of
 from ._weights import from_attributes, to_attributes
@@ -212,7 +212,7 @@ class FittedClassifier:
 
     def _features(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return to_features(X)
 
     def _check_k(self, k):
