@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ from . import _core
 from ._features import sound, to_features
 from ._fitted import FittedClassifier, MatrixLike, Path
 from ._labels import from_names
+from ._paths import file_name
 from ._structure import check_class_features, check_margins, features_or_none, from_arrays
 from ._weights import BARE_MODEL, antisymmetric
 
@@ -277,7 +277,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         Where the command line normalised its rows, `predict` and `decision_function` do so too (`coef_` alone does
         not tell); `fit` would not.
         """
-        model = _core.load_model(os.fspath(path))
+        model = _core.load_model(file_name(path))
         bias = model["bias"]
         clf = TopwolfClassifier(
             loss=model["loss"].replace("-", "_"),

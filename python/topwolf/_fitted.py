@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core
 from ._features import sound, to_features
 from ._labels import to_names
+from ._paths import file_name
 from ._structure import check_class_features, costs_of
 from ._weights import from_attributes, to_attributes
 
@@ -147,11 +148,11 @@ class FittedClassifier:
 
     def save(self, path: Path) -> None:
         """Write a model file that the command line and `load` read. A file that is read-only is refused."""
-        _core.save_model(self._named_model(), os.fspath(path))
+        _core.save_model(self._named_model(), file_name(path))
 
     def to_liblinear(self, path: Path) -> None:
         """Write the weights as a model that ``liblinear-predict`` reads. The labels must be integers."""
-        _core.save_liblinear(self._named_model(), os.fspath(path))
+        _core.save_liblinear(self._named_model(), file_name(path))
 
     def to_onnx(self, path: Path | None = None) -> Any:
         """The classifier as an ONNX model; needs the package onnx.
@@ -162,7 +163,7 @@ class FittedClassifier:
         check_is_fitted(self)
         from ._onnx import to_onnx
 
-        return to_onnx(self, path)
+        return to_onnx(self, None if path is None else file_name(path))
 
     def _class_numbers(self, y):
         """-1 for a label that is none of the classes."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 from . import _core
 from ._features import sound, to_features
 from ._labels import to_names
+from ._paths import file_name
 
 
 def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLike) -> tuple[sparse.csr_array, np.ndarray]:
@@ -52,7 +53,7 @@ def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLik
         raise ValueError("classes must be sorted, each once, as numpy.unique returns them.")
     label_type, names = to_names(classes)
     if not isinstance(tree, Mapping):
-        phi, cost = _core.load_taxonomy(os.fspath(tree), label_type, names)
+        phi, cost = _core.load_taxonomy(file_name(tree), label_type, names)
     else:
         lines = "".join(f"{_name(child)}\t{_name(parent)}\n" for child, parent in tree.items())
         with tempfile.TemporaryDirectory() as folder:

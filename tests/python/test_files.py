@@ -1,5 +1,6 @@
 """One model file for Python and the command line, and exports."""
 import os
+import pathlib
 import subprocess
 
 import numpy as np
@@ -73,6 +74,23 @@ def test_labels_no_file_can_hold(digits, tmp_path):
     with pytest.raises(TypeError, match="numbers, booleans or text"):
         clf.save(tmp_path / "m.topwolf")
     assert not (tmp_path / "m.topwolf").exists()
+
+
+@pytest.mark.parametrize("bad", ["\0.topwolf", "\udcff"])
+def test_names_that_the_system_would_cut_are_refused(digits, tmp_path, bad):
+    X, y = digits
+    clf = TopwolfClassifier(tol=0.1).fit(X[:200], y[:200])
+    victim = tmp_path / "victim"
+    clf.save(victim)
+    before = victim.read_bytes()
+    name = str(victim) + bad
+    uses = [clf.save, clf.to_liblinear, clf.to_onnx, topwolf.load, TopwolfClassifier.load, lambda path: topwolf.taxonomy(path, ["a", "b"])]
+    for use in uses:
+        for path in (name, os.fsencode(name), pathlib.Path(name)):
+            with pytest.raises(ValueError, match="cannot be the name of a file"):
+                use(path)
+    assert victim.read_bytes() == before and os.listdir(tmp_path) == ["victim"]
+    clf.save(os.fsencode(victim))
 
 
 def test_bad_files(tmp_path):
