@@ -22,13 +22,15 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 from . import _core
 from ._features import sound, to_features
 from ._fitted import FittedClassifier, MatrixLike, Path
-from ._labels import from_names
+from ._labels import check_text, from_names
 from ._paths import file_name
 from ._structure import check_class_features, check_margins, features_or_none, from_arrays
 from ._weights import BARE_MODEL, antisymmetric
 
 _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
 _SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
+_LARGEST = int(np.iinfo(np.int64).max)
+_MOST_JOBS = int(np.iinfo(np.int32).max)
 _EVALUATED_KS = (1, 3, 5, 10)
 
 
@@ -150,7 +152,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {
         "loss": [StrOptions(_LOSSES)],
-        "k": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "k": [Interval(numbers.Integral, 1, _LARGEST, closed="both"), None],
         "rho": ["array-like", None],
         "cost_matrix": ["array-like", None],
         "class_features": ["array-like", "sparse matrix", None],
@@ -158,13 +160,13 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         "C": [Interval(numbers.Real, 0, None, closed="neither")],
         "tol": [Interval(numbers.Real, 0, None, closed="neither")],
         "solver": [StrOptions(_SOLVERS)],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_iter": [Interval(numbers.Integral, 1, _LARGEST, closed="both")],
         "time_limit": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(numbers.Real, 0, None, closed="neither")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
-        "n_jobs": [numbers.Integral, None],
+        "n_jobs": [Interval(numbers.Integral, None, _MOST_JOBS, closed="right"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -309,6 +311,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         )
         check_classification_targets(y)
         self.classes_, y = np.unique(y, return_inverse=True)
+        check_text(self.classes_)
         if len(self.classes_) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "

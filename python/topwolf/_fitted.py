@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._features import sound, to_features
-from ._labels import to_names
+from ._labels import check_text, to_names
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
 from ._weights import from_attributes, to_attributes
@@ -119,6 +119,7 @@ class FittedClassifier:
         if self._record["class_features"] is None:
             raise ValueError("Only a classifier that was fitted with class_features can score other classes.")
         labels, order = np.unique(np.asarray(classes), return_index=True)
+        check_text(labels)
         phi = check_class_features(class_features, len(np.asarray(classes)))[order]  # indexing copies
         if len(labels) != len(np.asarray(classes)) or len(labels) < 2:
             raise ValueError("classes must hold at least two labels, each once.")

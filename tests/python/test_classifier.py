@@ -436,6 +436,10 @@ BAD = [
     ({"class_weight": {0: -1.0}}, "class_weight must hold finite weights"),
     ({"class_weight": {77: 1.0}}, "are not in class_weight"),
     ({"smoothing": -0.1}, "The 'smoothing' parameter"),
+    ({"k": 2**70, "loss": "top_k"}, "The 'k' parameter"),
+    ({"max_iter": 2**70}, "The 'max_iter' parameter"),
+    ({"n_jobs": 2**70}, "The 'n_jobs' parameter"),
+    ({"n_jobs": 2000}, "threads is 2000, but it must be from 0 to 1024"),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import topwolf
-from topwolf import TopwolfClassifier
+from topwolf import TopwolfClassifier, TopwolfClassifierCV
 
 PROGRAM = os.environ.get("TOPWOLF_BIN", "topwolf")
 
@@ -72,6 +72,22 @@ def test_labels_no_file_can_hold(digits, tmp_path):
     clf = TopwolfClassifier().fit(X[y < 2], y[y < 2])
     clf.classes_ = labels
     with pytest.raises(TypeError, match="numbers, booleans or text"):
+        clf.save(tmp_path / "m.topwolf")
+    assert not (tmp_path / "m.topwolf").exists()
+
+
+@pytest.mark.parametrize("kind", [str, object])
+def test_labels_that_are_no_unicode_are_refused_by_fit(digits, tmp_path, kind):
+    X, y = digits
+    labels = np.array(["a", "\ud800"], dtype=kind)
+    for clf in (TopwolfClassifier(), TopwolfClassifierCV([1.0], cv=2)):
+        with pytest.raises(ValueError, match=r"The label '\\ud800' is not valid Unicode"):
+            clf.fit(X[y < 2], labels[y[y < 2]])
+    clf = TopwolfClassifier(class_features=np.eye(2)).fit(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="not valid Unicode"):
+        clf.with_classes(labels, np.eye(2))
+    clf.classes_ = labels
+    with pytest.raises(ValueError, match="not valid Unicode"):
         clf.save(tmp_path / "m.topwolf")
     assert not (tmp_path / "m.topwolf").exists()
 
