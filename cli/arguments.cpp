@@ -75,7 +75,10 @@ Arguments::Arguments(Command command, const std::vector<std::string>& words)
   for (const auto& [key, option] : parsed) {
     if (option->count() > 1 && !row(key).value.empty())
       fail(ErrorKind::option, "{} is given {} times; give it once", row(key).shown(), option->count());
-    if (option->count() > 0) given_[key] = values[key];
+    if (option->count() == 0) continue;
+    if (values[key].empty() && row(key).value.ends_with("FILE"))
+      fail(ErrorKind::option, "{} is empty; give a file's name", row(key).shown());
+    given_[key] = values[key];
   }
   command_line_ = "topwolf " + std::string(command_row(command).name);
   for (const auto& word : words) command_line_ += " " + quoted(word);
@@ -90,6 +93,10 @@ void Arguments::check_positionals() const {
   if (count < needed)
     fail(ErrorKind::option, "{} is missing; usage: topwolf {} [options] {}", names[positionals_.size()], here.name,
          here.arguments);
+  for (std::ptrdiff_t place = 0; place < needed; ++place) {
+    if (positionals_[static_cast<std::size_t>(place)].empty())
+      fail(ErrorKind::option, "{} is empty; give a file's name", names[static_cast<std::size_t>(place)]);
+  }
   if (count > static_cast<std::ptrdiff_t>(names.size()))
     fail(ErrorKind::option, "'{}' is one argument too many; usage: topwolf {} [options] {}", positionals_[names.size()],
          here.name, here.arguments);

@@ -34,10 +34,10 @@ void check_size(const Arguments& arguments, const RawDataset& raw, const std::st
       raw.X);
   if (sparse && writes_dense(to) && bytes > large && !arguments.has("yes"))
     fail(ErrorKind::option,
-         "{} would take at least {:.1f} GiB, as it holds the zeros of sparse rows too; --yes writes it, and .npz, .twd "
+         "{} would take at least {}, as it holds the zeros of sparse rows too; --yes writes it, and .npz, .twd "
          "and "
          ".svm leave them out",
-         to, static_cast<double>(bytes) / static_cast<double>(large));
+         to, describe_bytes(static_cast<double>(bytes)));
   check_disk(to, bytes);
 }
 
@@ -47,7 +47,10 @@ void convert_data(const Arguments& arguments, const std::string& from, const std
   LoadOptions options = load_options(arguments, from);
   options.labels_optional = true;
   const std::string labels = arguments.text("output-labels");
-  if (!labels.empty()) check_output(arguments, labels, {from, options.labels_path});
+  if (!labels.empty()) {
+    check_output(arguments, labels, {from, options.labels_path});
+    check_different({to, labels});
+  }
   const RawDataset raw = load_raw(options);
   check_size(arguments, raw, to);
   if (to.ends_with(".npy") && labels.empty() && !raw.spelling.empty())

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
@@ -92,6 +94,8 @@ bool is_model_file(const std::string& path) {
 void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs) {
   namespace fs = std::filesystem;
   std::error_code error;
+  if (path == "-")
+    fail(ErrorKind::option, "- is no file's name here; /dev/stdout is standard output, and ./- is a file of that name");
   for (const auto& input : inputs)
     if (input != "-" && fs::is_regular_file(path, error) && fs::equivalent(path, input, error))
       fail(ErrorKind::option, "{} would be written over {}, which is being read; give another name", path, input);
@@ -107,15 +111,34 @@ void check_output(const Arguments& arguments, const std::string& path, const std
     fail(ErrorKind::io, "{}: cannot be written: it is read-only; --force replaces it", path);
 }
 
+void check_different(const std::vector<std::string>& outputs) {
+  namespace fs = std::filesystem;
+  std::set<fs::path> places;
+  for (const std::string& output : outputs) {
+    std::error_code error;
+    const fs::path place = fs::weakly_canonical(fs::absolute(resolve_links(output)), error);
+    if (error) continue;  // a circle of links, a name that is too long: writing there says so
+    if (!places.insert(place).second)
+      fail(ErrorKind::option, "{} is named for two outputs; they must be different files", output);
+  }
+}
+
+std::string describe_bytes(double bytes) {
+  if (bytes < 1024.0) return fmt::format("{:.0f} bytes", bytes);
+  constexpr std::array units{"KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  for (bytes /= 1024.0; bytes >= 1024.0 && unit + 1 < units.size(); ++unit) bytes /= 1024.0;
+  return fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
 void check_disk(const std::string& path, std::int64_t bytes) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return;
   const fs::space_info space = fs::space(fs::weakly_canonical(fs::absolute(path), error).parent_path(), error);
   if (error || static_cast<std::uintmax_t>(bytes) <= space.available) return;
-  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
-  fail(ErrorKind::io, "{}: cannot be written: it needs at least {:.1f} GiB, but the disk has {:.1f} GiB left", path,
-       static_cast<double>(bytes) / gib, static_cast<double>(space.available) / gib);
+  fail(ErrorKind::io, "{}: cannot be written: it needs at least {}, but the disk has {} left", path,
+       describe_bytes(static_cast<double>(bytes)), describe_bytes(static_cast<double>(space.available)));
 }
 
 }  // namespace topwolf::cli

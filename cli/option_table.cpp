@@ -210,7 +210,8 @@ constexpr std::array option_rows{
               "Write a page (HTML) with the errors against C, the certificates and the choice."},
     OptionRow{"report", 0, "FILE", "", "", "Output", train,
               "Write a page (HTML) with the certificate, errors, pictures, and the classes that go wrong."},
-    OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict, "Where the predictions go."},
+    OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict,
+              "Where the predictions go; - is standard output, too."},
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
     OptionRow{
         "dry-run", 0, "", "", "", "Output", training,

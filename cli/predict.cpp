@@ -52,7 +52,7 @@ void print_errors(const Arguments& arguments, const Model& model, const Features
 
 int run_predict(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
-  const std::string output = arguments.text("output");
+  const std::string output = arguments.text("output") == "-" ? "" : arguments.text("output");  // as without it
   const std::int64_t k = arguments.integer("k", 1, std::numeric_limits<std::int64_t>::max()).value_or(1);
   if (!output.empty())
     check_output(arguments, output,

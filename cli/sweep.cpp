@@ -23,17 +23,13 @@
 namespace topwolf::cli {
 namespace {
 
-// Where the models go, "" for nowhere; made if it is missing.
-std::string models_folder(const Arguments& arguments) {
+void make_folder(const std::string& folder) {
   namespace fs = std::filesystem;
-  const std::string folder = output_argument(arguments, 1, "MODELS_DIR");
   std::error_code error;
-  if (!folder.empty() && !fs::is_directory(folder, error)) {
-    if (fs::exists(folder, error)) fail(ErrorKind::io, "{}: is a file, but MODELS_DIR must be a folder", folder);
-    fs::create_directories(folder, error);
-    if (error) fail(ErrorKind::io, "{}: cannot be made: {}", folder, error.message());
-  }
-  return folder;
+  if (folder.empty() || fs::is_directory(folder, error)) return;
+  if (fs::exists(folder, error)) fail(ErrorKind::io, "{}: is a file, but MODELS_DIR must be a folder", folder);
+  fs::create_directories(folder, error);
+  if (error) fail(ErrorKind::io, "{}: cannot be made: {}", folder, error.message());
 }
 
 // "C_0.1.topwolf": six digits, or as many as it takes to tell the values apart.
@@ -83,7 +79,7 @@ Json errors_json(const std::vector<std::int64_t>& places, const std::vector<doub
 
 struct Job {
   SweepOptions options;
-  std::string folder;
+  std::string folder;  // where the models go, "" for nowhere
   Dataset data;
   std::optional<Dataset> held_out;
   std::string held_out_source;
@@ -94,6 +90,15 @@ struct Job {
 
 std::string model_path(const Job& job, double C) {
   return (std::filesystem::path(job.folder) / model_name(C, job.options.C)).string();
+}
+
+// Of all points; a C that is given twice is one point.
+std::vector<std::string> model_paths(const Job& job) {
+  std::vector<std::string> paths;
+  for (const double C : job.options.C) paths.push_back(model_path(job, C));
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
 }
 
 void load(const Arguments& arguments, Job& job) {
@@ -119,6 +124,20 @@ void load(const Arguments& arguments, Job& job) {
   job.load_seconds = clock.seconds();
 }
 
+// The models of points that were finished before are not made again, so they must be there.
+void check_models(const Job& job, const std::vector<SweepPoint>& finished) {
+  if (job.folder.empty()) return;
+  for (const SweepPoint& point : finished) {
+    const std::string path = model_path(job, point.C);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error))
+      fail(ErrorKind::data,
+           "{}: is missing, but by the checkpoint {} C = {:g} is finished; give the MODELS_DIR of the first run, or "
+           "begin again without --resume",
+           path, job.options.train.checkpoints.resume, point.C);
+  }
+}
+
 SweepResult run_observed(const Arguments& arguments, Job& job) {
   const bool json = arguments.has("json");
   StatusLine status(arguments.has("quiet"));
@@ -131,6 +150,17 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
                 clock.seconds(), false);
     return held_signal() == 0;
   };
+  const auto show = [&](const SweepPoint& point) {
+    if (json) return;
+    if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
+    print(line_of(point));
+    finish_output();
+  };
+  observer.resumed = [&](const std::vector<SweepPoint>& points) {
+    check_models(job, points);
+    make_folder(job.folder);
+    for (const SweepPoint& point : points) show(point);
+  };
   observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
     status.clear();
     job.data_hash = result.model.data_hash;
@@ -140,10 +170,7 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
       model.label_column = arguments.text("label-column");
       save_model(model, model_path(job, point.C));
     }
-    if (json) return;
-    if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
-    print(line_of(point));
-    finish_output();
+    show(point);
   };
   job.options.train.warn = [&](const std::string& sentence) {
     status.clear();
@@ -216,10 +243,12 @@ int run_sweep(const Arguments& arguments) {
     fail(ErrorKind::option, "--holdout is {}; it must lie between 0 and 1", *share);
   check_inputs(arguments);
   check_outputs(arguments, {});
+  job.folder = output_argument(arguments, 1, "MODELS_DIR");
   const bool dry = arguments.has("dry-run");
-  if (!dry) job.folder = models_folder(arguments);
-  for (const double C : job.options.C)
-    if (!job.folder.empty()) check_output(arguments, model_path(job, C), {});
+  std::error_code error;
+  // What is resumed may lack models in a new folder, which then is not made.
+  if (!dry && (!arguments.has("resume") || std::filesystem::exists(job.folder, error))) make_folder(job.folder);
+  if (std::filesystem::is_directory(job.folder, error)) check_outputs(arguments, model_paths(job));
   load(arguments, job);
   if (dry) return print_plan(arguments, job.data, plan(job.data, job.options));
   const SweepResult result = run_observed(arguments, job);

@@ -1,11 +1,9 @@
 #include "training.hpp"
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
-#include "core/atomic_file.hpp"
 #include "core/fail.hpp"
 #include "core/names.hpp"
 #include "data_options.hpp"
@@ -17,12 +15,6 @@ namespace topwolf::cli {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-
-bool same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  const auto place = [](const std::string& path) { return fs::weakly_canonical(fs::absolute(resolve_links(path))); };
-  return !a.empty() && !b.empty() && place(a) == place(b);
-}
 
 }  // namespace
 
@@ -47,9 +39,6 @@ TrainOptions training_options(const Arguments& arguments) {
   options.checkpoints.path = arguments.text("checkpoint");
   options.checkpoints.resume = arguments.text("resume");
   options.checkpoints.every_s = arguments.real("checkpoint-every").value_or(options.checkpoints.every_s);
-  for (const char* key : {"checkpoint", "resume"})
-    if (arguments.has(key) && arguments.text(key).empty())
-      fail(ErrorKind::option, "--{} is empty; give a file's name", key);
   if (arguments.has("checkpoint-every") && !arguments.has("checkpoint") && !arguments.has("resume"))
     fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
   check_structure(arguments);
@@ -72,10 +61,13 @@ std::vector<double> grid_of(const Arguments& arguments) {
   };
   std::vector<double> grid;
   if (parts.size() == 3) {
-    const double from = number(parts[0]), to = number(parts[1]), count = number(parts[2]);
-    constexpr double most = 1000.0;
-    if (to < from || count != std::floor(count) || count > most || (count == 1.0 && from != to)) refuse();
-    return log_spaced(from, to, static_cast<std::int64_t>(count));
+    const double from = number(parts[0]), to = number(parts[1]);
+    if (to < from) refuse();
+    const double least = from < to ? 2.0 : 1.0, most = 1000.0;
+    const auto count = parse_real(parts[2]);
+    if (!count || *count != std::floor(*count) || *count < least || *count > most)
+      fail(ErrorKind::option, "--C is '{}'; its COUNT must be an integer from {} to {}", text, least, most);
+    return log_spaced(from, to, static_cast<std::int64_t>(*count));
   }
   if (parts.size() != 1) refuse();
   for (const auto part : split(text, ',')) grid.push_back(number(part));
@@ -99,15 +91,14 @@ void check_outputs(const Arguments& arguments, const std::vector<std::string>& o
     inputs.push_back(arguments.text(key));
   std::vector<std::string> outputs = others;
   for (const char* key : {"dual", "trace", "report"}) outputs.push_back(arguments.text(key));
-  // A job goes on writing to the checkpoint that it came from.
-  outputs.push_back(arguments.text(arguments.has("checkpoint") ? "checkpoint" : "resume"));
-  for (std::size_t a = 0; a < outputs.size(); ++a) {
-    if (!outputs[a].empty()) check_output(arguments, outputs[a], inputs);
-    for (std::size_t b = 0; b < a; ++b) {
-      if (same_file(outputs[a], outputs[b]))
-        fail(ErrorKind::option, "{} is named for two outputs; they must be different files", outputs[a]);
-    }
-  }
+  std::erase(outputs, "");
+  // A job goes on writing to the checkpoint that it came from, and nothing else may.
+  const std::string checkpoint = arguments.text(arguments.has("checkpoint") ? "checkpoint" : "resume");
+  if (!checkpoint.empty()) check_output(arguments, checkpoint, inputs);
+  if (arguments.has("checkpoint")) inputs.push_back(arguments.text("resume"));
+  for (const std::string& output : outputs) check_output(arguments, output, inputs);
+  if (!checkpoint.empty()) outputs.push_back(checkpoint);
+  check_different(outputs);
 }
 
 std::string output_argument(const Arguments& arguments, std::size_t place, const char* name) {

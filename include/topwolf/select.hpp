@@ -54,10 +54,11 @@ struct SweepResult {
 struct SweepObserver {
   std::function<bool(double C, const Progress&)> pass{};                  // false: end the sweep
   std::function<void(const SweepPoint&, const TrainResult&)> finished{};  // one point, with its model
+  std::function<void(const std::vector<SweepPoint>&)> resumed{};          // the points that a checkpoint has finished
 };
 
-// The time limit and the checkpoints are the whole sweep's. A resumed sweep does not call `finished` again for points
-// that were finished before.
+// The time limit and the checkpoints are the whole sweep's. A resumed sweep calls `resumed` before it trains anything,
+// and does not call `finished` again for those points.
 SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepObserver& observer = {});
 
 // ---- Cross-validation

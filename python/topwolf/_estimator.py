@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -21,14 +20,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from . import _core
-from ._features import to_features
+from ._features import sound, to_features
 from ._fitted import FittedClassifier, MatrixLike, Path
-from ._labels import from_names
+from ._labels import check_text, from_names
+from ._paths import file_name
 from ._structure import check_class_features, check_margins, features_or_none, from_arrays
 from ._weights import BARE_MODEL, antisymmetric
 
 _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
 _SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
+_LARGEST = int(np.iinfo(np.int64).max)
+_MOST_JOBS = int(np.iinfo(np.int32).max)
 _EVALUATED_KS = (1, 3, 5, 10)
 
 
@@ -150,7 +152,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {
         "loss": [StrOptions(_LOSSES)],
-        "k": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "k": [Interval(numbers.Integral, 1, _LARGEST, closed="both"), None],
         "rho": ["array-like", None],
         "cost_matrix": ["array-like", None],
         "class_features": ["array-like", "sparse matrix", None],
@@ -158,13 +160,13 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         "C": [Interval(numbers.Real, 0, None, closed="neither")],
         "tol": [Interval(numbers.Real, 0, None, closed="neither")],
         "solver": [StrOptions(_SOLVERS)],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_iter": [Interval(numbers.Integral, 1, _LARGEST, closed="both")],
         "time_limit": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(numbers.Real, 0, None, closed="neither")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
-        "n_jobs": [numbers.Integral, None],
+        "n_jobs": [Interval(numbers.Integral, None, _MOST_JOBS, closed="right"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -277,7 +279,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         Where the command line normalised its rows, `predict` and `decision_function` do so too (`coef_` alone does
         not tell); `fit` would not.
         """
-        model = _core.load_model(os.fspath(path))
+        model = _core.load_model(file_name(path))
         bias = model["bias"]
         clf = TopwolfClassifier(
             loss=model["loss"].replace("-", "_"),
@@ -305,10 +307,11 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
     def _rows(self, X, y, sample_weight):
         """The rows, class numbers and weights to train on; sets the classes."""
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
+            self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
         )
         check_classification_targets(y)
         self.classes_, y = np.unique(y, return_inverse=True)
+        check_text(self.classes_)
         if len(self.classes_) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
@@ -402,7 +405,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         if not isinstance(eval_set, (list, type(None))) or any(len(pair) != 2 for pair in eval_set or []):
             raise ValueError("eval_set must be a list of pairs: eval_set=[(X, y)].")
         for number, (X, y) in enumerate(eval_set or []):
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+            X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
             errors = {f"top_{k}_error": [] for k in ks}
             evaluations[f"validation_{number}"] = (to_features(X), self._class_numbers(y), errors)
         return evaluations

@@ -5,11 +5,43 @@ from scipy import sparse
 
 from . import _core
 
-_MOST_COLUMNS = np.iinfo(np.int32).max
+_MOST_COLUMNS = np.iinfo(np.int32).max - 1
+
+
+def sound(X, name="X"):
+    """X; a sparse one only if its arrays stay within it and each other. SciPy, as the extension, believes them."""
+    if not sparse.issparse(X) or X.ndim != 2:
+        return X
+    if X.format not in ("csr", "csc", "bsr", "coo"):
+        X = X.tocsr()
+    if X.format == "coo":
+        for numbers, size in zip(X.coords if hasattr(X, "coords") else (X.row, X.col), X.shape):
+            _check_numbers(numbers, size, name)
+        return X
+    block = X.blocksize if X.format == "bsr" else (1, 1)
+    lines, width = (size // edge for size, edge in zip(X.shape, block))
+    if X.format == "csc":
+        lines, width = width, lines
+    ends = X.indptr
+    whole = ends.shape == (lines + 1,) and ends.dtype.kind in "iu" and ends[0] == 0 and (ends[1:] >= ends[:-1]).all()
+    if not whole or ends[-1] > min(len(X.indices), len(X.data)):
+        raise ValueError(f"{name} is a broken sparse matrix: its indptr does not fit its shape {X.shape} and what it stores.")
+    _check_numbers(X.indices[: ends[-1]], width, name)
+    return X
+
+
+def _check_numbers(numbers, size, name):
+    if numbers.dtype.kind not in "iu":
+        raise ValueError(f"{name} is a broken sparse matrix: its indices are {numbers.dtype}, not integers.")
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < size:
+        raise ValueError(
+            f"{name} is a broken sparse matrix: it has indices from {numbers.min()} to {numbers.max()}, "
+            f"where 0 to {size - 1} are possible."
+        )
 
 
 def to_features(X):
-    """X as `validate_data` returns it: float32 or float64, dense or CSR."""
+    """X as `validate_data` returns it: float32 or float64, dense or CSR, and sound before."""
     if X.shape[1] > _MOST_COLUMNS:
         raise ValueError(f"X has {X.shape[1]} features, but at most {_MOST_COLUMNS} are supported.")
     if not sparse.issparse(X):

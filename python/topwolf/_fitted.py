@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._features import to_features
-from ._labels import to_names
+from ._features import sound, to_features
+from ._labels import check_text, to_names
+from ._paths import file_name
 from ._structure import check_class_features, costs_of
 from ._weights import from_attributes, to_attributes
 
@@ -118,6 +119,7 @@ class FittedClassifier:
         if self._record["class_features"] is None:
             raise ValueError("Only a classifier that was fitted with class_features can score other classes.")
         labels, order = np.unique(np.asarray(classes), return_index=True)
+        check_text(labels)
         phi = check_class_features(class_features, len(np.asarray(classes)))[order]  # indexing copies
         if len(labels) != len(np.asarray(classes)) or len(labels) < 2:
             raise ValueError("classes must hold at least two labels, each once.")
@@ -147,11 +149,11 @@ class FittedClassifier:
 
     def save(self, path: Path) -> None:
         """Write a model file that the command line and `load` read. A file that is read-only is refused."""
-        _core.save_model(self._named_model(), os.fspath(path))
+        _core.save_model(self._named_model(), file_name(path))
 
     def to_liblinear(self, path: Path) -> None:
         """Write the weights as a model that ``liblinear-predict`` reads. The labels must be integers."""
-        _core.save_liblinear(self._named_model(), os.fspath(path))
+        _core.save_liblinear(self._named_model(), file_name(path))
 
     def to_onnx(self, path: Path | None = None) -> Any:
         """The classifier as an ONNX model; needs the package onnx.
@@ -162,7 +164,7 @@ class FittedClassifier:
         check_is_fitted(self)
         from ._onnx import to_onnx
 
-        return to_onnx(self, path)
+        return to_onnx(self, None if path is None else file_name(path))
 
     def _class_numbers(self, y):
         """-1 for a label that is none of the classes."""
@@ -212,7 +214,7 @@ class FittedClassifier:
 
     def _features(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return to_features(X)
 
     def _check_k(self, k):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from . import _core
 from ._estimator import TopwolfClassifier
-from ._features import to_features
+from ._features import sound, to_features
 
 
 class TopwolfJointClassifier(BaseEstimator):
@@ -175,7 +175,7 @@ def _rows(psi, n, m=None):
             if n is not None and len(psi) != n:
                 raise ValueError(f"psi has {len(psi)} samples, but y has {n}.")
             m, psi = psi.shape[1], psi.reshape(-1, psi.shape[2])
-    psi = check_array(psi, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="psi")
+    psi = check_array(sound(psi, "psi"), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="psi")
     if m is None:
         m, rest = divmod(psi.shape[0], n)
         if rest:

@@ -5,6 +5,17 @@ import numpy as np
 _KINDS = {"i": "integer", "u": "integer", "f": "real", "b": "boolean"}
 
 
+def check_text(classes):
+    """ValueError for text that no file can hold: half of a surrogate pair is no character."""
+    for label in classes.tolist() if classes.dtype.kind in "UO" else []:
+        if not isinstance(label, str):
+            continue
+        try:
+            label.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"The label {label!r} is not valid Unicode.") from None
+
+
 def to_names(classes):
     """The type of labels as a model file calls it, and the spelling of each class."""
     kind = _KINDS.get(classes.dtype.kind)
@@ -13,6 +24,7 @@ def to_names(classes):
     if kind is not None:
         return kind, [str(label) for label in classes.tolist()]
     if all(isinstance(label, str) for label in classes.tolist()):
+        check_text(classes)
         return "text", classes.tolist()
     raise TypeError(f"a model file holds labels that are numbers, booleans or text, not {classes.dtype}")
 

@@ -1,7 +1,5 @@
 """Export to ONNX: one matrix product, the highest score, and the labels."""
 
-import os
-
 import numpy as np
 from scipy import sparse
 
@@ -53,5 +51,5 @@ def to_onnx(clf, path):
     )
     onnx.checker.check_model(model)
     if path is not None:
-        onnx.save(model, os.fspath(path))
+        onnx.save(model, path)
     return model

@@ -32,6 +32,18 @@ def _mean_of(values, made):
     return np.divide(sums, made.sum(axis=1), out=np.full(len(values), np.nan), where=made.any(axis=1))
 
 
+def _row_numbers(part, n):
+    """Of one part of a fold, which is row numbers, or a mask over the n rows as scikit-learn takes it too."""
+    part = np.asarray(part)
+    if part.dtype.kind == "b":
+        if part.shape != (n,):
+            raise ValueError(f"cv has a mask of shape {part.shape}, but {n} rows need ({n},).")
+        return np.flatnonzero(part)
+    if part.dtype.kind not in "iu" and part.size > 0:
+        raise ValueError(f"cv must give row numbers or masks, not {part.dtype}.")
+    return part.astype(np.int64)
+
+
 class TopwolfClassifierCV(TopwolfClassifier):
     """:class:`TopwolfClassifier` with C chosen by cross-validation.
 
@@ -171,7 +183,7 @@ class_weight, n_jobs, random_state, verbose
         """
         X, y, weights = self._rows(X, y, sample_weight)
         grid = self._grid()
-        folds = [tuple(np.asarray(part, np.int64) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
+        folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
         self._check_folds(folds)
         options = {**self._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
         features = to_features(X)

@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from . import _core
-from ._features import to_features
+from ._features import sound, to_features
 from ._labels import to_names
+from ._paths import file_name
 
 
 def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLike) -> tuple[sparse.csr_array, np.ndarray]:
@@ -52,7 +53,7 @@ def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLik
         raise ValueError("classes must be sorted, each once, as numpy.unique returns them.")
     label_type, names = to_names(classes)
     if not isinstance(tree, Mapping):
-        phi, cost = _core.load_taxonomy(os.fspath(tree), label_type, names)
+        phi, cost = _core.load_taxonomy(file_name(tree), label_type, names)
     else:
         lines = "".join(f"{_name(child)}\t{_name(parent)}\n" for child, parent in tree.items())
         with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +86,7 @@ def check_class_features(phi, m):
     """float64, dense or CSR, a row for each of m classes; None stays None."""
     if phi is None:
         return None
-    phi = check_array(phi, accept_sparse="csr", dtype=np.float64, order="C", input_name="class_features")
+    phi = check_array(sound(phi, "class_features"), accept_sparse="csr", dtype=np.float64, order="C", input_name="class_features")
     if phi.shape[0] != m:
         raise ValueError(f"class_features has {phi.shape[0]} rows, but there are {m} classes.")
     return phi
@@ -95,7 +96,7 @@ def check_margins(margins, n, m):
     """float64, dense or CSR, (n, m)."""
     if margins is None:
         return None
-    margins = check_array(margins, accept_sparse="csr", dtype=np.float64, order="C", input_name="margins")
+    margins = check_array(sound(margins, "margins"), accept_sparse="csr", dtype=np.float64, order="C", input_name="margins")
     if margins.shape != (n, m):
         raise ValueError(f"margins has shape {margins.shape}, but {n} rows and {m} classes need ({n}, {m}).")
     return margins

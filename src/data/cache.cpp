@@ -122,7 +122,7 @@ RawDataset read_cache(const std::string& path) {
     if (!says(metadata, "format", format_name)) fail_cache(path, "it holds something else");
     if (metadata.at("version") != format_version) fail_cache(path, "its version is not 1");
     rows = read_integer(metadata, "rows", 1, INT64_MAX, path);
-    cols = read_integer(metadata, "cols", 0, INT32_MAX - 1, path);
+    cols = read_integer(metadata, "cols", 0, most_columns, path);
     raw.index_base = static_cast<int>(read_integer(metadata, "index_base", 0, 1, path));
     if (metadata.contains("label_type")) {
       raw.label_type = parse_name<LabelType>(metadata["label_type"].get<std::string>());

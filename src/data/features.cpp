@@ -16,7 +16,7 @@ namespace {
 template <class T>
 void check_row_begin(const CsrStore<T>& X, const std::string& name) {
   const auto stored = static_cast<std::int64_t>(X.values.size());
-  const bool fits = X.rows >= 0 && X.cols >= 0 && X.cols <= INT32_MAX && X.column.size() == X.values.size() &&
+  const bool fits = X.rows >= 0 && X.cols >= 0 && X.cols <= most_columns && X.column.size() == X.values.size() &&
                     X.row_begin.size() == static_cast<std::size_t>(X.rows) + 1 && X.row_begin.front() == 0 &&
                     X.row_begin.back() == stored && std::is_sorted(X.row_begin.begin(), X.row_begin.end());
   if (!fits) {

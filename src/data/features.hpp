@@ -10,6 +10,9 @@
 
 namespace topwolf {
 
+// Of any file, matrix or model: with the constant feature they still are numbers of 32 bits.
+constexpr std::int64_t most_columns = INT32_MAX - 1;
+
 // Sorts each row by column; Error{data} for row bounds that do not fit, columns out of range or given twice, and
 // values that are not finite.
 template <class T>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "data/features.hpp"
 #include "data/label_table.hpp"
 #include "data/text.hpp"
 
@@ -74,7 +75,12 @@ template <class T>
 class LineParser {
  public:
   LineParser(const LineRules& rules, std::int32_t* columns, T* values, std::int64_t first_line)
-      : rules_(rules), base_(rules.index_base.value_or(1)), columns_(columns), values_(values), line_(first_line) {}
+      : rules_(rules),
+        base_(rules.index_base.value_or(1)),
+        largest_index_(static_cast<std::uint64_t>(most_columns - 1 + base_)),
+        columns_(columns),
+        values_(values),
+        line_(first_line) {}
 
   std::int64_t pairs() const { return pairs_; }
   std::int32_t largest_column() const { return largest_column_; }
@@ -105,8 +111,6 @@ class LineParser {
   }
 
  private:
-  static constexpr std::uint64_t largest_index = 2147483646;  // 2^31 - 2: the number of columns fits 32 bits
-
   [[noreturn]] void fail_at(const char* place, const std::string& sentence) const {
     fail(ErrorKind::data, "{}:{}:{}: {}", rules_.name, line_, place - line_begin_ + 1, sentence);
   }
@@ -160,9 +164,10 @@ class LineParser {
     for (; digit <= 9; digit = digit_of(*++at)) index = 10 * index + digit;
     if (*at != ':') fail_pair(begin);
     // 18 digits fit in 64 bits.
-    if (at - begin > 18 || index > largest_index) {
-      fail_at(begin, fmt::format("the index {} is larger than {}", quote({begin, static_cast<std::size_t>(at - begin)}),
-                                 largest_index));
+    if (at - begin > 18 || index > largest_index_) {
+      fail_at(begin,
+              fmt::format("the index {} is larger than {}{}", quote({begin, static_cast<std::size_t>(at - begin)}),
+                          largest_index_, base_ == 0 ? ", the last where indices count from 0" : ""));
     }
     if (index == 0) note_index_zero(begin);
     ++at;
@@ -224,6 +229,7 @@ class LineParser {
 
   const LineRules& rules_;
   const std::int32_t base_;
+  const std::uint64_t largest_index_;
   std::int32_t* const columns_;
   T* const values_;
   std::int64_t line_;

@@ -161,6 +161,11 @@ RawDataset parse(const TextSource& text, const LoadOptions& options, const std::
   const bool zero_found = std::any_of(chunks.begin(), chunks.end(), [](const Chunk& c) { return c.has_index_zero; });
   raw.index_base = options.index_base.value_or(zero_found ? 0 : 1);
   if (!options.index_base && zero_found) {
+    if (X.cols == most_columns) {  // one too many; who counts from 0 from the start knows where
+      LoadOptions from_zero = options;
+      from_zero.index_base = 0;
+      return parse<T>(text, from_zero, name, chunk_bytes);
+    }
     for (std::int32_t& column : X.column) ++column;
     ++X.cols;
   }

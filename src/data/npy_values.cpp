@@ -136,8 +136,8 @@ FeatureStore any_features(const NpyArray& array, const BlockSource& next, Precis
     fail(ErrorKind::data, "{}: features need two dimensions, none of them 0, but the shape is ({})", name,
          fmt::join(array.shape, ", "));
   }
-  if (array.shape[1] >= INT32_MAX) {
-    fail(ErrorKind::data, "{}: the array has {} columns, more than {}", name, array.shape[1], INT32_MAX - 1);
+  if (array.shape[1] > most_columns) {
+    fail(ErrorKind::data, "{}: the array has {} columns, more than {}", name, array.shape[1], most_columns);
   }
   threads = resolve_threads(threads);
   if (precision == Precision::float32) return dense_features<float>(array, next, threads, name);

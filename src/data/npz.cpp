@@ -153,9 +153,9 @@ std::vector<std::int64_t> read_integers(const Archive& archive, const std::strin
 template <class T>
 CsrStore<T> read_csr(const Archive& archive, const std::string& path) {
   const std::vector<std::int64_t> shape = read_integers(archive, "shape");
-  if (shape.size() != 2 || shape[0] <= 0 || shape[1] <= 0 || shape[1] >= INT32_MAX) {
-    fail(ErrorKind::data, "{}: the shape ({}) is not two sizes from 1, the second below {}", archive.name_of("shape"),
-         fmt::join(shape, ", "), INT32_MAX);
+  if (shape.size() != 2 || shape[0] <= 0 || shape[1] <= 0 || shape[1] > most_columns) {
+    fail(ErrorKind::data, "{}: the shape ({}) is not two sizes from 1, the second at most {}", archive.name_of("shape"),
+         fmt::join(shape, ", "), most_columns);
   }
   CsrStore<T> X;
   X.rows = shape[0];

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "core/fail.hpp"
+#include "data/features.hpp"
 
 namespace topwolf {
 
@@ -88,10 +89,8 @@ void check_class_weights(const Model& model, const Checker& check) {
 void check_model(const Model& model, const std::string& path) {
   const Checker check(path);
   check_classes(model.classes, check);
-  // The column indices of sparse features are 32-bit.
-  check.require(0 <= model.d && model.d <= std::numeric_limits<std::int32_t>::max(),
-                "the model has {} features, where 0 to {} are possible", model.d,
-                std::numeric_limits<std::int32_t>::max());
+  check.require(0 <= model.d && model.d <= most_columns, "the model has {} features, where 0 to {} are possible",
+                model.d, most_columns);
   check_columns(model, check);
   check.one_within(model.bias, any, "bias");
   check.size(model.W, model.m() * model.D(), "weights");

@@ -50,7 +50,7 @@ std::string remedy_for(const Workload& work, const Method& method, const Process
     const double bytes = training_bytes(work, method.solver, false);
     if (fits(bytes, memory)) return sentence("--scores weights", bytes);
   }
-  if (work.workers > 1) {
+  if (work.workers > 1 || work.threads > 1) {
     Workload alone = work;
     alone.workers = alone.threads = 1;
     const double bytes = training_bytes(alone, method.solver, method.gram);

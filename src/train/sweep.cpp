@@ -38,6 +38,7 @@ class Sweep {
     Checkpoint checkpoint(options_.train, identity());
     std::optional<State> resumed = checkpoint.resumed();
     if (resumed) restore(*resumed);
+    if (resumed && observer_.resumed) observer_.resumed(result_.points);
     const Stopwatch clock(result_.seconds);
     const double before = result_.seconds;
     result_.places = usual_places(trainer_.data().classes.size());

@@ -30,6 +30,17 @@ def test_bad_data_is_not_converted(topwolf, tmp_path):
     topwolf.refuses("convert", "bad.svm", "bad.svm", code=2, saying="is being read")
 
 
+@pytest.mark.parametrize("to", ["rows.twd", "rows.npz", "rows.svm"])
+def test_as_many_columns_as_are_read_can_be_read_again(topwolf, to):
+    topwolf.write("one.svm", "1 1:1\n2 2147483646:1\n")
+    topwolf.write("zero.svm", "1 0:1\n2 2147483645:1\n")
+    topwolf.write("beyond.svm", "1 0:1\n2 2147483646:1\n")
+    for name in ("one.svm", "zero.svm"):
+        topwolf("convert", name, to)
+        assert topwolf.json("inspect", to)["d"] == 2147483646
+    topwolf.refuses("convert", "beyond.svm", "new." + to, code=3, saying="beyond.svm:2:3: the index '2147483646' is larger than 2147483645")
+
+
 def test_models_go_to_liblinear_and_back(topwolf, train_svm, model):
     topwolf("convert", model, "model.liblinear")
     topwolf("convert", "model.liblinear", "back.topwolf")

@@ -167,3 +167,19 @@ def test_features_that_do_not_occur_take_no_memory(topwolf, tmp_path):
     assert topwolf("predict", other, "m.topwolf", "-q").stdout.count("\n") == 30
     topwolf.json("sweep", data, "folder", "--C", "1,2", "--validation", other)
     topwolf.refuses("convert", "m.topwolf", "m.model", code=3, saying="LIBLINEAR's format would write all 10000000 x 200")
+
+
+def test_fewer_threads_are_advised_where_they_are_enough(topwolf, tmp_path):
+    """Each thread has scores of its own."""
+    dense_rows(tmp_path, 4000, 50, 2000)
+
+    def impose():
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    job = ["train", "-q", "data.npy", "--labels", "y.npy", "m.topwolf", "--max-iterations", "1"]
+    process = topwolf.start(*job, "--threads", "1024", preexec_fn=impose)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 6 and "; --threads 1 needs 0.0" in err, err
+    process = topwolf.start(*job, "--threads", "1", preexec_fn=impose)
+    process.communicate(timeout=60)
+    assert process.returncode == 5

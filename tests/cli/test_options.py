@@ -141,3 +141,22 @@ def test_underscores_may_stand_for_dashes_in_names_and_values(topwolf, train_svm
 def test_values_may_be_joined_to_their_option(topwolf, train_svm):
     result = topwolf.json("train", "--loss=usunier", "-k2", "-c10", train_svm)
     assert (result["loss"], result["k"], result["C"]) == ("usunier", 2, 10)
+
+
+@pytest.mark.parametrize(
+    "words, saying",
+    [
+        (["train", ""], "DATA is empty"),
+        (["sweep", "", "models"], "DATA is empty"),
+        (["inspect", ""], "FILE is empty"),
+        (["convert", "a.svm", ""], "TO is empty"),
+        (["predict", "a.svm", ""], "MODEL is empty"),
+        (["train", "a.svm", ""], "MODEL is empty"),
+        (["train", "a.svm", "--labels", ""], "--labels is empty"),
+        (["train", "a.svm", "--report", ""], "--report is empty"),
+        (["train", "a.svm", "--class-weight", ""], "--class-weight is empty"),
+        (["predict", "a.svm", "m", "-o", ""], "--output is empty"),
+    ],
+)
+def test_an_empty_name_is_called_empty(topwolf, words, saying):
+    topwolf.refuses(*words, code=2, saying=saying)

@@ -30,6 +30,16 @@ def test_a_file_beyond_the_size_limit_exits_4_and_leaves_nothing(topwolf, model,
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_small_disk_is_told_in_units_that_show_something(topwolf, train_svm, tmp_path):
+    (tmp_path / "small").mkdir()
+    script = 'mount -t tmpfs -o size=64k tmpfs small || exit 99; head -c 63000 /dev/zero > small/full; exec "$0" "$@"'
+    words = ["unshare", "-m", "sh", "-c", script, topwolf.path, "convert", train_svm, "small/rows.npy", "--precision", "float64"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    if done.returncode in (1, 99, 127):
+        pytest.skip("no disk can be made here: " + done.stderr)
+    assert done.returncode == 4 and "it needs at least 5.6 KiB, but the disk has 0 bytes left" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("command", ["train", "sweep", "cv"])
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(topwolf, train_svm, tmp_path, command):
     output = "models" if command == "sweep" else "m.topwolf"
@@ -129,6 +139,51 @@ def test_links_are_followed_and_a_dangling_one_gets_its_target(topwolf, train_sv
     (tmp_path / "circle").symlink_to("circle")
     topwolf.refuses("train", *JOB, train_svm, "circle", code=4, saying="circle: cannot be written")
     topwolf.refuses("train", *JOB, train_svm, "link", "--dual", "there/m.topwolf", code=2, saying="two outputs")
+
+
+INPUTS = ["DATA", "--labels", "--validation", "--validation-labels", "--cost-matrix", "--weights", "--class-weight", "--margins", "--class-features", "--taxonomy", "--resume"]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("option", INPUTS)
+def test_the_models_of_a_sweep_are_not_written_over_its_inputs(topwolf, train_svm, tmp_path, option, linked):
+    (tmp_path / "md").mkdir()
+    victim = tmp_path / "md" / "C_1.topwolf"
+    if linked:
+        victim.symlink_to("../victim")
+        (tmp_path / "victim").write_bytes(train_svm.read_bytes())
+    else:
+        victim.write_bytes(train_svm.read_bytes())
+    words = {"DATA": [victim, "md"], "--resume": [train_svm, "md", "--resume", victim, "--checkpoint", "new"]}.get(option, [train_svm, "md", option, victim])
+    if option == "--validation-labels":
+        words += ["--validation", train_svm]
+    topwolf.refuses("sweep", *words, "-c", "0.5,1", code=2, saying="is being read")
+    assert victim.read_bytes() == train_svm.read_bytes() and sorted(path.name for path in (tmp_path / "md").iterdir()) == ["C_1.topwolf"]
+
+
+@pytest.mark.parametrize("option", ["--report", "--checkpoint", "--resume"])
+def test_the_models_of_a_sweep_are_no_other_output(topwolf, train_svm, tmp_path, option):
+    (tmp_path / "md").mkdir()
+    (tmp_path / "link").symlink_to("md/C_1.topwolf")
+    for name in ("md/C_1.topwolf", "link"):
+        topwolf.refuses("sweep", train_svm, "md", "-c", "1,2", option, name, code=2, saying="two outputs")
+    (tmp_path / "md" / "C_2.topwolf").symlink_to("C_1.topwolf")
+    topwolf.refuses("sweep", train_svm, "md", "-c", "1,2", code=2, saying="C_2.topwolf is named for two outputs")
+    topwolf("sweep", *JOB, train_svm, "md", "-c", "1,1.0")
+
+
+def test_a_model_does_not_replace_the_checkpoint_that_the_job_came_from(topwolf, train_svm, tmp_path):
+    topwolf("train", *JOB, train_svm, "m", "--checkpoint", "c", "--max-iterations", "2", "--tolerance", "1e-9", code=5)
+    topwolf.refuses("train", *JOB, train_svm, "c", "--resume", "c", "--checkpoint", "new", code=2, saying="c, which is being read")
+    topwolf("train", *JOB, train_svm, "m", "--resume", "c", "--checkpoint", "c")
+
+
+@pytest.mark.parametrize("labels", ["Y.npy", "./Y.npy", "link"])
+def test_converted_labels_do_not_replace_the_features(topwolf, tmp_path, labels):
+    np.save(tmp_path / "X.npy", np.eye(3))
+    np.save(tmp_path / "y.npy", np.arange(3))
+    (tmp_path / "link").symlink_to("Y.npy")
+    topwolf.refuses("convert", "X.npy", "Y.npy", "--labels", "y.npy", "--output-labels", labels, code=2, saying="two outputs")
 
 
 def train_as_somebody(mode):

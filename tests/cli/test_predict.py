@@ -50,6 +50,13 @@ def test_predict_writes_to_a_file_when_asked(topwolf, test_svm, model):
     topwolf.refuses("predict", "-o", "no/such/file", test_svm, model, code=4, saying="no/such")
 
 
+def test_a_dash_is_standard_output(topwolf, test_svm, model):
+    assert topwolf("predict", "-o", "-", test_svm, model).stdout == topwolf("predict", test_svm, model).stdout
+    assert not (topwolf.folder / "-").exists()
+    for words in (["train", test_svm, "m", "--trace", "-"], ["demo", "-o", "-"], ["convert", model, "-"]):
+        topwolf.refuses(*words, code=2, saying="/dev/stdout is standard output")
+
+
 def test_rows_need_no_label(topwolf, tmp_path, test_svm, model):
     bare = "".join(line.split(" ", 1)[1] for line in test_svm.read_text().splitlines(keepends=True))
     (tmp_path / "bare.svm").write_text(bare)

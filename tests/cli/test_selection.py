@@ -116,6 +116,12 @@ def test_ranges_that_are_none_are_refused(topwolf, data, command, grid):
     topwolf.refuses(command, data, "--C=" + grid if grid else "--C=", code=2, saying="--C")
 
 
+@pytest.mark.parametrize("grid", ["1:100:1", "1:100:100000000000", "1:100:2.5", "1:100:x", "1:100:0", "1:100:nan"])
+def test_a_range_with_a_bad_count_is_told_so(topwolf, data, grid):
+    topwolf.refuses("sweep", data, "--C", grid, code=2, saying="COUNT must be an integer from 2 to 1000")
+    topwolf.refuses("sweep", data, "--C", "1:1:1001", code=2, saying="COUNT must be an integer from 1 to 1000")
+
+
 @pytest.mark.parametrize(
     "options, code, saying",
     [
@@ -280,6 +286,31 @@ def test_another_job_or_a_cut_file_is_refused(topwolf, data):
     assert "job.ckpt" in topwolf("train", data, "m.topwolf", *resume, code=3).stderr
     assert not (topwolf.folder / "m.topwolf").exists()
     assert topwolf("train", data, "m.topwolf", "--resume", "none.ckpt", "--quiet", code=4)
+
+
+def test_a_resumed_sweep_has_all_its_models_and_rows(topwolf, data):
+    job = ("-c", "0.1,1,10", "--quiet")
+    whole = topwolf("sweep", data, "models", *job, "--checkpoint", "job.ckpt", "--checkpoint-every", "1e-9").stdout.splitlines()
+    (topwolf.folder / "models" / "C_10.topwolf").unlink()
+    checkpoint = (topwolf.folder / "job.ckpt").read_bytes()
+    (topwolf.folder / "there").mkdir()
+    for folder in ("there", "new/deep"):
+        refused = topwolf.refuses("sweep", data, folder, *job, "--resume", "job.ckpt", code=3, saying=f"{folder}/C_0.1.topwolf: is missing")
+        assert "job.ckpt" in refused and "MODELS_DIR" in refused
+    topwolf.refuses("sweep", data, data, *job, "--resume", "job.ckpt", code=4, saying="is a file, but MODELS_DIR must be a folder")
+    assert not list((topwolf.folder / "there").iterdir()) and (topwolf.folder / "job.ckpt").read_bytes() == checkpoint
+    resumed = topwolf("sweep", data, "models", *job, "--resume", "job.ckpt").stdout.splitlines()
+    columns = (0, 1, 2, 3, 4)  # without the seconds
+    assert [[line.split()[c] for c in columns] for line in resumed[:4]] == [[line.split()[c] for c in columns] for line in whole[:4]]
+    assert (topwolf.folder / "models" / "C_10.topwolf").exists()
+    assert len(topwolf("sweep", data, *job, "--resume", "job.ckpt").stdout.splitlines()) == len(whole)
+
+
+def test_a_sweep_that_finished_nothing_may_be_resumed_into_a_new_folder(topwolf, data):
+    job = ("-c", "0.1,1", "--quiet")
+    topwolf("sweep", data, *job, "--checkpoint", "job.ckpt", "--time-limit", "1e-9", code=5)
+    topwolf("sweep", data, "new/deep", *job, "--resume", "job.ckpt")
+    assert sorted(path.name for path in (topwolf.folder / "new" / "deep").iterdir()) == ["C_0.1.topwolf", "C_1.topwolf"]
 
 
 def test_what_shapes_the_state_must_be_the_same(topwolf, data):

@@ -43,6 +43,12 @@ std::optional<std::vector<PlainRow<T>>> read(std::string_view text) {
     if (!row) return std::nullopt;
     rows.push_back(*row);
   }
+  bool from_zero = false, beyond = false;
+  for (const auto& row : rows) {
+    from_zero |= row.values.contains(0);
+    beyond |= row.values.contains(2147483646);
+  }
+  if (from_zero && beyond) return std::nullopt;
   return rows.empty() ? std::nullopt : std::optional(rows);
 }
 

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from topwolf import TopwolfClassifier, _core
+from topwolf import TopwolfClassifier, TopwolfClassifierCV, TopwolfJointClassifier, _core
 from topwolf._features import to_features
 
 LOSSES = ["max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"]
@@ -436,6 +436,10 @@ BAD = [
     ({"class_weight": {0: -1.0}}, "class_weight must hold finite weights"),
     ({"class_weight": {77: 1.0}}, "are not in class_weight"),
     ({"smoothing": -0.1}, "The 'smoothing' parameter"),
+    ({"k": 2**70, "loss": "top_k"}, "The 'k' parameter"),
+    ({"max_iter": 2**70}, "The 'max_iter' parameter"),
+    ({"n_jobs": 2**70}, "The 'n_jobs' parameter"),
+    ({"n_jobs": 2000}, "threads is 2000, but it must be from 0 to 1024"),
 ]
 
 
@@ -469,6 +473,72 @@ def test_bad_data(digits):
     for k in (0, 11, 1.5):
         with pytest.raises(ValueError, match="k is"):
             clf.predict_top_k(X, k=k)
+
+
+def broken(X):
+    """Sparse matrices whose arrays lead out of them, by what is wrong; reading them would be out of bounds."""
+    spoil = {
+        "column too large": lambda S: S.indices.__setitem__(3, S.shape[1]),
+        "column far away": lambda S: S.indices.__setitem__(3, 2**31 - 1),
+        "column below 0": lambda S: S.indices.__setitem__(3, -1),
+        "row ends beyond": lambda S: S.indptr.__setitem__(3, 10**6),
+        "rows go back": lambda S: S.indptr.__setitem__(5, 0),
+        "last row beyond": lambda S: S.indptr.__setitem__(-1, 10**6),
+        "first row late": lambda S: S.indptr.__setitem__(0, 2),
+        "row below 0": lambda S: S.indptr.__setitem__(-1, -5),
+        "too few values": lambda S: setattr(S, "data", S.data[:-3]),
+        "too few rows": lambda S: setattr(S, "indptr", S.indptr[:-2]),
+        "not integers": lambda S: setattr(S, "indices", S.indices + 0.5),
+    }
+    for format in ("csr", "csc"):
+        for what, apply in spoil.items():
+            S = sparse.csr_matrix(X).asformat(format)
+            apply(S)
+            yield f"{format}, {what}", S
+    S = sparse.coo_matrix(X)
+    S.col[3] = 77777
+    yield "coo, column too large", S
+    S = sparse.lil_matrix(X)
+    S.rows[3][0] = 77777
+    yield "lil, column too large", S
+
+
+def test_broken_sparse_matrices_are_refused_everywhere():
+    """What SciPy or the extension would read out of bounds, to garbage or to a crash."""
+    X, y = np.eye(6), np.array([0, 1, 2] * 2)
+    clf = TopwolfClassifier().fit(sparse.csr_matrix(X), y)
+    shared = TopwolfClassifier(class_features=np.eye(3, 6)).fit(X, y)
+    joint = TopwolfJointClassifier().fit(X.reshape(2, 3, 6), [0, 1])
+    for what, S in broken(X):
+        for use in (
+            lambda: clf.predict(S),
+            lambda: clf.decision_function(S),
+            lambda: clf.predict_top_k(S, k=2),
+            lambda: clf.score(S, y),
+            lambda: clf.top_k_error(S, y, k=1),
+            lambda: clf.mean_cost(S, y),
+            lambda: clf.mean_cost(np.eye(6), y, margins=S),
+            lambda: TopwolfClassifier().fit(S, y),
+            lambda: TopwolfClassifier().fit(X, y, eval_set=[(S, y)]),
+            lambda: TopwolfClassifier().fit(X, np.arange(6), margins=S),
+            lambda: TopwolfClassifier(class_features=S).fit(X, np.arange(6)),
+            lambda: TopwolfClassifierCV([1.0], cv=2).fit(S, y),
+            lambda: shared.with_classes(np.arange(6), S),
+            lambda: joint.decision_function(S),
+            lambda: TopwolfJointClassifier().fit(S, [0, 1]),
+        ):
+            with pytest.raises(ValueError, match="is a broken sparse matrix: "):
+                use()
+                print("accepted:", what)
+
+
+def test_sparse_matrices_of_every_format_and_with_room_to_spare(digits):
+    X, y = digits
+    expected = TopwolfClassifier().fit(sparse.csr_matrix(X), y).decision_function(X)
+    roomy = sparse.csr_matrix(X)
+    roomy.data, roomy.indices = np.append(roomy.data, 1.0), np.append(roomy.indices, 10**6).astype(np.int32)
+    for S in (roomy, *(sparse.csr_matrix(X).asformat(name) for name in ("csc", "coo", "bsr", "lil", "dok"))):
+        np.testing.assert_array_equal(TopwolfClassifier().fit(S, y).decision_function(S), expected)
 
 
 def test_the_extension_converts_nothing_silently():

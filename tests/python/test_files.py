@@ -1,5 +1,6 @@
 """One model file for Python and the command line, and exports."""
 import os
+import pathlib
 import subprocess
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import topwolf
-from topwolf import TopwolfClassifier
+from topwolf import TopwolfClassifier, TopwolfClassifierCV
 
 PROGRAM = os.environ.get("TOPWOLF_BIN", "topwolf")
 
@@ -73,6 +74,39 @@ def test_labels_no_file_can_hold(digits, tmp_path):
     with pytest.raises(TypeError, match="numbers, booleans or text"):
         clf.save(tmp_path / "m.topwolf")
     assert not (tmp_path / "m.topwolf").exists()
+
+
+@pytest.mark.parametrize("kind", [str, object])
+def test_labels_that_are_no_unicode_are_refused_by_fit(digits, tmp_path, kind):
+    X, y = digits
+    labels = np.array(["a", "\ud800"], dtype=kind)
+    for clf in (TopwolfClassifier(), TopwolfClassifierCV([1.0], cv=2)):
+        with pytest.raises(ValueError, match=r"The label '\\ud800' is not valid Unicode"):
+            clf.fit(X[y < 2], labels[y[y < 2]])
+    clf = TopwolfClassifier(class_features=np.eye(2)).fit(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="not valid Unicode"):
+        clf.with_classes(labels, np.eye(2))
+    clf.classes_ = labels
+    with pytest.raises(ValueError, match="not valid Unicode"):
+        clf.save(tmp_path / "m.topwolf")
+    assert not (tmp_path / "m.topwolf").exists()
+
+
+@pytest.mark.parametrize("bad", ["\0.topwolf", "\udcff"])
+def test_names_that_the_system_would_cut_are_refused(digits, tmp_path, bad):
+    X, y = digits
+    clf = TopwolfClassifier(tol=0.1).fit(X[:200], y[:200])
+    victim = tmp_path / "victim"
+    clf.save(victim)
+    before = victim.read_bytes()
+    name = str(victim) + bad
+    uses = [clf.save, clf.to_liblinear, clf.to_onnx, topwolf.load, TopwolfClassifier.load, lambda path: topwolf.taxonomy(path, ["a", "b"])]
+    for use in uses:
+        for path in (name, os.fsencode(name), pathlib.Path(name)):
+            with pytest.raises(ValueError, match="cannot be the name of a file"):
+                use(path)
+    assert victim.read_bytes() == before and os.listdir(tmp_path) == ["victim"]
+    clf.save(os.fsencode(victim))
 
 
 def test_bad_files(tmp_path):

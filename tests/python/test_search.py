@@ -81,6 +81,18 @@ def test_any_splitter(data):
     np.testing.assert_array_equal(search.scores_, again.scores_)
 
 
+def test_masks_are_folds_too(data):
+    X, y = data
+    folds = list(StratifiedKFold(3).split(X, y))
+    masks = [tuple(np.isin(np.arange(len(y)), part) for part in pair) for pair in folds]
+    expected = TopwolfClassifierCV([0.1, 1.0], cv=folds).fit(X, y)
+    for cv in (masks, [tuple(part.tolist() for part in pair) for pair in masks]):
+        np.testing.assert_array_equal(TopwolfClassifierCV([0.1, 1.0], cv=cv).fit(X, y).scores_, expected.scores_)
+    for part, words in [(masks[0][0][:-1], "mask of shape"), (folds[0][0] + 0.5, "row numbers or masks, not float64")]:
+        with pytest.raises(ValueError, match=words):
+            TopwolfClassifierCV([1.0], cv=[(part, folds[0][1])] * 2).fit(X, y)
+
+
 def test_weights_count_in_training_and_in_scores(data):
     X, y = data
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)

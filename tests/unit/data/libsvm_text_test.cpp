@@ -115,7 +115,12 @@ TEST(LibsvmText, accepts_rows_without_labels_if_they_are_optional) {
 
 TEST(LibsvmText, takes_the_largest_index_and_refuses_the_next) {
   EXPECT_EQ(std::get<CsrStore<float>>(parse("1 2147483646:1\n").X).cols, 2147483646);
-  EXPECT_EQ(std::get<CsrStore<float>>(parse("1 0:1 2147483646:1\n").X).cols, 2147483647);
+  EXPECT_EQ(std::get<CsrStore<float>>(parse("1 0:1 2147483645:1\n").X).cols, 2147483646);
+  const std::string beyond = "the index '2147483646' is larger than 2147483645, the last where indices count from 0";
+  EXPECT_EQ(data_error("1 2:1\n1 3:1 2147483646:1\n1 0:1\n"), "f.svm:2:7: " + beyond);
+  LoadOptions options;
+  options.index_base = 0;
+  EXPECT_EQ(data_error("1 2147483646:1\n", options), "f.svm:1:3: " + beyond);
 }
 
 TEST(LibsvmText, rounds_what_is_too_small_to_zero_and_keeps_double_range_in_double) {

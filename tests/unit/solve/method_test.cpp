@@ -64,6 +64,10 @@ TEST(Method, that_does_not_fit_is_refused_with_what_would) {
   Workload folds = dense(1000, 1000, 1e5);
   folds.workers = 5;
   EXPECT_THAT(refusal(folds, asking(SolverName::block, ScoresName::weights), need), HasSubstr("; --threads 1 needs"));
+  Workload crowd = dense(1000, 1000, 100);
+  crowd.threads = 1024;
+  EXPECT_THAT(refusal(crowd, asking(SolverName::block, ScoresName::weights), 1e8),
+              HasSubstr("; --threads 1 needs 0.0"));
   EXPECT_THAT(refusal(wide, asking(SolverName::block), 1e9), HasSubstr("; fewer features or classes, or 4"));
 }
 
