@@ -70,7 +70,7 @@ void add_margins(Hasher& hasher, const CsrView<T>& view) {
 }  // namespace
 
 double weight_sum(const Dataset& data) {
-  if (data.weights.empty()) return static_cast<double>(data.X.rows());
+  if (data.weights.empty()) return static_cast<double>(data.y.size());
   return std::accumulate(data.weights.begin(), data.weights.end(), 0.0);
 }
 

@@ -41,6 +41,7 @@ std::vector<double> random_keys(Rng& rng, std::size_t count, double* largest) {
     const double size = mixed && rng.uniform() < 0.5 ? (rng.uniform() < 0.5 ? scale() : near()) : common;
     keys[j] = size * (rng.uniform() < 0.5 ? std::round(4.0 * x) / 4.0 : x);
     if (j > 0 && rng.uniform() < 0.2) keys[j] = std::nextafter(keys[j - 1], rng.uniform() < 0.5 ? 1e308 : -1e308);
+    keys[j] = std::clamp(keys[j], -1e300, 1e300);  // beyond, there is no projection
     *largest = std::max(*largest, std::abs(keys[j]));
   }
   return keys;
