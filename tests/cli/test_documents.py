@@ -27,6 +27,13 @@ def test_the_committed_page_is_the_generated_one(topwolf):
     assert page.read_text() == topwolf("generate", "markdown").stdout
 
 
+def test_the_program_of_the_readme_is_the_first_example():
+    root = pathlib.Path(__file__).parents[2]
+    program = (root / "README.md").read_text().split("```cpp\n")[1].split("```")[0]
+    example = (root / "examples" / "01_train.cpp").read_text().split("\n", 1)
+    assert example[0].startswith("//") and program == example[1]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_man_page_and_markdown_name_every_option(topwolf, command):
     man = topwolf("generate", "man").stdout.replace("\\-", "-")

@@ -48,7 +48,7 @@ def test_an_option_of_another_command_is_named_as_such(topwolf):
 
 
 @pytest.mark.parametrize(
-    "word, ours", [("-s", "--solver"), ("-s", "--loss"), ("-e", "--tolerance"), ("-B", "--bias"), ("-v", "not offered yet")]
+    "word, ours", [("-s", "--solver"), ("-s", "--loss"), ("-e", "--tolerance"), ("-B", "--bias"), ("-v", "topwolf cv DATA MODEL")]
 )
 def test_options_of_liblinear_get_a_sentence_naming_ours(topwolf, word, ours):
     topwolf.refuses("train", word, "1", "nowhere.svm", code=2, saying=ours)
