@@ -154,7 +154,9 @@ def ctrl_c():
 
 
 def calls_when_finished(search, fits, call):
-    search._narrator = lambda: lambda finished, *rest: call() if finished >= fits else None
+    """Once: the fit to all rows, too, is told when it is finished, and a second Ctrl-C means something else."""
+    calls = iter([call])
+    search._narrator = lambda: lambda finished, *rest: next(calls, lambda: None)() if finished >= fits else None
     return search
 
 
