@@ -39,7 +39,7 @@ class BatchSolver final : public Solver {
     if (problem_.loss.smoothing > 0.0) c_alpha_ = sums.c_alpha;  // from A itself, so that it never drifts
     Pass seen{{}, primal_value(problem_, W_norm2_, sums.phi), dual_of_mix(sums.alpha_norm2), gamma(sums)};
     remember(seen);
-    seen.estimate = {best_primal_, options_.keep_dual ? std::max(0.0, seen.dual) : best_dual_};
+    seen.estimate = {best_primal_, std::max(options_.keep_dual ? 0.0 : best_dual_, seen.dual)};
     move(seen.gamma, sums);
     return seen;
   }
@@ -123,7 +123,7 @@ class BatchSolver final : public Solver {
 
   void remember(const Pass& seen) {
     if (t_ == 1) radius_ = std::sqrt(seen.primal / problem_.lambda);
-    best_dual_ = std::max(best_dual_, seen.dual);
+    if (!holds_dual()) best_dual_ = std::max(best_dual_, seen.dual);  // else A itself is asked, when it is certified
     if (t_ > 1 && !(seen.primal < best_primal_)) return;
     best_primal_ = seen.primal;
     best_W_ = W_;
@@ -166,7 +166,8 @@ class BatchSolver final : public Solver {
   // so that each step costs them a few roundings and each pass those of n terms.
   double dual_of_mix(double alpha_norm2) const {
     const double operations = 8.0 * static_cast<double>(t_) + static_cast<double>(problem_.n);
-    return dual_bound(problem_, {length(W_), drift_, c_alpha_, alpha_norm2, operations * unit_roundoff});
+    const long double flushed = 2.0L * std::numeric_limits<double>::denorm_min() * operations;
+    return dual_bound(problem_, {length(W_), drift_, c_alpha_ - flushed, alpha_norm2, operations * unit_roundoff});
   }
 
   Engine& engine_;

@@ -43,7 +43,7 @@ double dual_bound(const Problem& problem, const DualSketch& sketch) {
              norm2 = static_cast<double>(problem.loss.smoothing * sketch.alpha_norm2 / problem.N);
   const double loss = up * (regulariser(problem, sketch.W_length + sketch.drift) + 0.5 * norm2);
   const double bound = down * mean - loss - vanishing - flushed_dual(problem);
-  return std::isnan(bound) ? -infinity : bound;
+  return std::isfinite(bound) ? bound : -infinity;
 }
 
 double dual_bound(const Problem& problem, const Geometry& geometry, const InsideSums& sums, double W_length) {

@@ -100,6 +100,26 @@ def test_class_features_whose_products_vanish(topwolf):
         assert max(claim["dual"] for claim in claims) <= min(claim["primal"] for claim in claims) * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_weighted_costs_that_overflow(topwolf, solver):
+    rows = topwolf.write("rows.csv", "label,x\na,7e17\nb,-5e17\na,3e17\n")
+    costs = topwolf.write("costs.txt", "0 2e275\n1e275 0\n")
+    weights = topwolf.write("weights.txt", "1e91\n2e91\n1e91\n")
+    options = ["--cost-matrix", costs, "--weights", weights, "-c", "1e81", "--precision", "float64"]
+    result = topwolf.json("train", rows, "m.topwolf", *options, "--solver", solver, "--max-iterations", "10", code=(0, 5))
+    assert 0 <= result["dual"] <= result["primal"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_smoothed_dual_whose_squares_vanish(topwolf, train_svm, solver):
+    """Margins of 8e-57 under smoothing of 1e65, with weights of 7e-83: omega ||alpha||^2 is no number any more."""
+    costs = topwolf.write("costs.csv", "".join(",".join("0" if i == j else "8e-57" for j in range(4)) + "\n" for i in range(4)))
+    weights = topwolf.write("weights.txt", "7e-83\n" * 120)
+    options = ["--smoothing", "1e65", "--cost-matrix", costs, "--weights", weights, "-c", "7e-119", "--max-iterations", "3"]
+    result = topwolf.json("train", train_svm, "m.topwolf", *options, "--solver", solver, code=(0, 5))
+    assert 0 <= result["dual"] <= result["primal"]
+
+
 def test_the_trace_never_shows_a_dual_above_the_primal(topwolf):
     """Eight rows on which what the rows lack when they are visited says little about the gap."""
     values = "0 -.8 -1.3,1 -.2 .4,2 1.1 .1,0 -.6 -.8,1 .7 1.6,1 .3 -1.2,1 -1 1.6,1 .2 -1.7".split(",")
