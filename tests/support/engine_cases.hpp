@@ -91,7 +91,8 @@ class EngineCase {
         std::copy_n(costs.begin() + problem_.label(i) * shape.m, shape.m, plain_.delta.begin() + i * shape.m);
       }
     }
-    map_ = std::make_shared<ClassMap>(DenseView<double>{phi_.data(), shape.m, shape.m + 2, shape.m + 2});
+    const std::int64_t p = static_cast<std::int64_t>(phi_.size()) / shape.m;
+    map_ = std::make_shared<ClassMap>(DenseView<double>{phi_.data(), shape.m, p, p});
     psi_ = std::make_unique<JointMapOf<PlainJoint>>(plain_);
   }
   EngineCase(const EngineCase&) = delete;
