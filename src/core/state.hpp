@@ -27,6 +27,8 @@ class State {
   static State read(const TensorFile& file);
 
   bool restoring() const { return restoring_; }
+  // Whether it was read from a file, whose numbers somebody may have changed.
+  bool from_file() const { return !path_.empty(); }
   // From here on it is put back, as if it had been read from a file.
   void put_back() { restoring_ = true; }
 

@@ -67,6 +67,14 @@ void Certifier::exchange(State& state) {
   state("certified_primal", primal_);
   state("certified_nothing", nothing_better_);
   state("certified_ranks", ranks_, {engine_.problem().n});
+  if (!state.from_file()) return;
+  // What is certified here was computed here.
+  if (nothing_better_) {
+    std::fill(W_.begin(), W_.end(), 0.0);
+    primal_ = primal_bound(engine_.problem(), 0.0, {engine_.loss_sum_at_zero(), 0.0});
+  } else {
+    primal_ = primal_bound(engine_.problem(), length(W_), engine_.loss_sum(W_, {.ranks = &ranks_}));
+  }
 }
 
 }  // namespace topwolf
