@@ -51,7 +51,8 @@ double Certifier::certify_dual(Dual& A, std::vector<double>& W) {
 }
 
 Certificate Certifier::certificate(double dual) const {
-  constexpr double rounding = 1e-9;  // both are bounds: even this is far more than they can be off by
+  if (!std::isfinite(dual)) dual = 0.0;  // no number, but A = 0 has one
+  constexpr double rounding = 1e-9;      // both are bounds: even this is far more than they can be off by
   if (dual > primal_ + rounding * std::abs(primal_)) {
     fail(ErrorKind::internal,
          "the dual {:.10g} is above the primal {:.10g}, which cannot be (row {} missed its set by {:.2g} of sum(rho)); "
