@@ -1,6 +1,7 @@
 // topwolf convert: data from one format to another, models from and to LIBLINEAR's.
 #include "commands.hpp"
 #include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "data/write.hpp"
 #include "data_options.hpp"
 #include "terminal.hpp"

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "core/threads.hpp"
 #include "data/byte_source.hpp"
 
@@ -121,14 +121,6 @@ void check_different(const std::vector<std::string>& outputs) {
     if (!places.insert(place).second)
       fail(ErrorKind::option, "{} is named for two outputs; they must be different files", output);
   }
-}
-
-std::string describe_bytes(double bytes) {
-  if (bytes < 1024.0) return fmt::format("{:.0f} bytes", bytes);
-  constexpr std::array units{"KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  for (bytes /= 1024.0; bytes >= 1024.0 && unit + 1 < units.size(); ++unit) bytes /= 1024.0;
-  return fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
 void check_disk(const std::string& path, std::int64_t bytes) {

@@ -43,9 +43,6 @@ void check_output(const Arguments& arguments, const std::string& path, const std
 // Error{option} where two of the files to be written are one, also through links.
 void check_different(const std::vector<std::string>& outputs);
 
-// "512 bytes", "1.5 MiB", "20.0 GiB".
-std::string describe_bytes(double bytes);
-
 // Error{io} unless the disk has room for a file of so many bytes there. What is no regular file has no disk.
 void check_disk(const std::string& path, std::int64_t bytes);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -109,6 +110,14 @@ ProcessMemory process_memory(const std::string& root) {
   bound_by_rlimits(root, memory);
   bound_by_groups(root, memory);
   return memory;
+}
+
+std::string describe_bytes(double bytes) {
+  if (bytes < 1024.0) return fmt::format("{:.0f} bytes", bytes);
+  constexpr std::array units{"KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  for (bytes /= 1024.0; bytes >= 1024.0 && unit + 1 < units.size(); ++unit) bytes /= 1024.0;
+  return fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
 }  // namespace topwolf

@@ -15,4 +15,7 @@ struct ProcessMemory {
 // that the process is in, up to the root. `root` stands before /proc and /sys: "" but in tests.
 ProcessMemory process_memory(const std::string& root = "");
 
+// "63 bytes", "5.6 KiB", up to GiB.
+std::string describe_bytes(double bytes);
+
 }  // namespace topwolf

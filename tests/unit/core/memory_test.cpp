@@ -82,5 +82,13 @@ TEST(Memory, of_this_process_is_more_than_nothing) {
   EXPECT_FALSE(memory.bound.empty());
 }
 
+TEST(DescribeBytes, UsesAUnitThatShowsSomething) {
+  EXPECT_EQ(describe_bytes(0.0), "0 bytes");
+  EXPECT_EQ(describe_bytes(1023.0), "1023 bytes");
+  EXPECT_EQ(describe_bytes(5760.0), "5.6 KiB");
+  EXPECT_EQ(describe_bytes(3.0 * 1024 * 1024), "3.0 MiB");
+  EXPECT_EQ(describe_bytes(2048.0 * 1024 * 1024 * 1024), "2048.0 GiB");
+}
+
 }  // namespace
 }  // namespace topwolf
