@@ -97,8 +97,9 @@ void check_output(const Arguments& arguments, const std::string& path, const std
   if (path == "-")
     fail(ErrorKind::option, "- is no file's name here; /dev/stdout is standard output, and ./- is a file of that name");
   for (const auto& input : inputs)
-    if (input != "-" && fs::is_regular_file(path, error) && fs::equivalent(path, input, error))
-      fail(ErrorKind::option, "{} would be written over {}, which is being read; give another name", path, input);
+    if (fs::is_regular_file(path, error) && fs::equivalent(path, input == "-" ? "/dev/stdin" : input, error))
+      fail(ErrorKind::option, "{} would be written over {}, which is being read; give another name", path,
+           input == "-" ? "standard input" : input);
   if (fs::is_directory(path, error)) fail(ErrorKind::io, "{}: cannot be written: it is a folder", path);
   // A regular file is replaced, for which its folder counts; a device or a pipe is written to.
   const bool replaced = !fs::exists(path, error) || fs::is_regular_file(path, error);

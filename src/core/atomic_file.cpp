@@ -23,9 +23,13 @@ constexpr std::size_t buffer_size = std::size_t{1} << 16;
   fail(ErrorKind::io, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
-// An open descriptor by name: it may lead to a regular file, which is the caller's to keep, not ours to replace.
+// An open descriptor by name, /dev/fd/N or /proc/PROCESS/fd/N: it may lead to a regular file, which is the caller's to
+// keep, not ours to replace. Other names below /proc lead to files like any others (/proc/self/cwd/model).
 bool names_descriptor(const std::string& path) {
-  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+  if (path == "/dev/stdout" || path == "/dev/stderr") return true;
+  const std::size_t number = path.rfind("/fd/") + 4;
+  const bool there = path.starts_with("/dev/fd/") || (path.starts_with("/proc/") && path.find("/fd/") != path.npos);
+  return there && number < path.size() && path.find_first_not_of("0123456789", number) == path.npos;
 }
 
 }  // namespace

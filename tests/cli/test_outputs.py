@@ -30,6 +30,22 @@ def test_a_file_beyond_the_size_limit_exits_4_and_leaves_nothing(topwolf, model,
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_an_output_over_standard_input_is_refused(topwolf, train_svm):
+    before = train_svm.read_bytes()
+    for name in (train_svm.name, f"/proc/self/cwd/{train_svm.name}"):
+        with open(train_svm, "rb") as rows:
+            process = topwolf.start("train", "-q", "-", name, stdin=rows)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 2 and "would be written over standard input, which is being read" in err, err
+        assert train_svm.read_bytes() == before
+
+
+def test_an_output_that_is_named_through_proc_is_replaced(topwolf, train_svm, tmp_path):
+    for C in ("1", "3"):
+        topwolf("train", *JOB, "-c", C, train_svm, "/proc/self/cwd/m.topwolf")
+        assert f"-c {C} " in topwolf.json("inspect", "m.topwolf")["command"]
+
+
 @pytest.mark.parametrize("command", ["train", "sweep", "cv"])
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(topwolf, train_svm, tmp_path, command):
     output = "models" if command == "sweep" else "m.topwolf"

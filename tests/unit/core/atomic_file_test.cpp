@@ -187,6 +187,20 @@ TEST(AtomicFile, writes_straight_into_a_device_and_a_named_descriptor) {
   EXPECT_EQ(read_text(folder.file("a")), "before,after");
 }
 
+TEST(AtomicFile, replaces_a_file_that_is_named_through_proc_but_is_no_descriptor) {
+  const TempFolder folder;
+  write_text(folder.file("a"), "before");
+  for (const std::string& roundabout :
+       {"/proc/self/root" + folder.file("a"), "/proc/self/root/dev/fd/.." + folder.file("a")}) {
+    if (!std::filesystem::exists(roundabout)) continue;
+    AtomicFile file(roundabout);
+    file.write("after");
+    file.commit();
+    EXPECT_EQ(read_text(folder.file("a")), "after") << roundabout;
+  }
+  EXPECT_EQ(read_text(folder.file("a")), "after");
+}
+
 TEST(AtomicFile, names_the_path_and_the_reason_when_it_cannot_write) {
   const TempFolder folder;
   const std::string missing = folder.file("no/such/a");
