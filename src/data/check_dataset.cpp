@@ -6,7 +6,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 
 namespace topwolf {
 namespace {
@@ -41,23 +41,6 @@ void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y, 
   if (j == y && value != 0.0) {
     fail(ErrorKind::data, "{}a row's margin to its own class must be 0, but row {}, column {} is {}", prefix(source),
          i + 1, j + 1, value);
-  }
-}
-
-// Calls body(i, j, value) for what is stored.
-template <class T, class Body>
-void for_stored(const DenseView<T>& view, const Body& body) {
-  for (std::int64_t i = 0; i < view.rows; ++i) {
-    for (std::int64_t j = 0; j < view.cols; ++j) body(i, j, static_cast<double>(view.data[i * view.stride + j]));
-  }
-}
-
-template <class T, class Body>
-void for_stored(const CsrView<T>& view, const Body& body) {
-  for (std::int64_t i = 0; i < view.rows; ++i) {
-    for (std::int64_t e = view.row_begin[i]; e < view.row_begin[i + 1]; ++e) {
-      body(i, view.column[e], static_cast<double>(view.value[e]));
-    }
   }
 }
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fail.hpp"
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
 #include "topwolf/version.hpp"

@@ -8,7 +8,7 @@
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "data/columns.hpp"
-#include "data/densify.hpp"
+#include "data/features.hpp"
 #include "data/fingerprint.hpp"
 #include "model/dual_file.hpp"
 #include "solve/objective.hpp"

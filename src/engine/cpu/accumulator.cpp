@@ -4,6 +4,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
@@ -27,9 +28,8 @@ template <class T, class Out>
 void add_rows(const CsrView<T>& X, const std::int64_t* row, const double* value, std::int64_t count, std::int64_t,
               std::int64_t, Out* out) {
   for (std::int64_t e = 0; e < count; ++e) {
-    for (std::int64_t p = X.row_begin[row[e]]; p < X.row_begin[row[e] + 1]; ++p) {
-      out[X.column[p]] += static_cast<Out>(value[e] * static_cast<double>(X.value[p]));
-    }
+    for_row(X, row[e],
+            [&, factor = value[e]](std::int64_t column, double x) { out[column] += static_cast<Out>(factor * x); });
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/length.hpp"
 #include "core/threads.hpp"
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/blas.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/face_product.hpp"

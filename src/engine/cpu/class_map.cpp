@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/blas.hpp"
 
 namespace topwolf {
@@ -14,28 +14,13 @@ namespace {
 // Calls body(j, column, value) for the non-zeros of phi, row by row.
 template <class Body>
 void for_nonzeros(const FeatureView& phi, const Body& body) {
-  struct Rows {
-    const Body& body;
-    void operator()(const DenseView<double>& view) const {
-      for (std::int64_t j = 0; j < view.rows; ++j) {
-        for (std::int64_t c = 0; c < view.cols; ++c) {
-          const double value = view.data[j * view.stride + c];
+  std::visit(
+      [&](const auto& view) {
+        for_stored(view, [&](std::int64_t j, std::int64_t c, double value) {
           if (value != 0.0) body(j, c, value);
-        }
-      }
-    }
-    void operator()(const CsrView<double>& view) const {
-      for (std::int64_t j = 0; j < view.rows; ++j) {
-        for (std::int64_t e = view.row_begin[j]; e < view.row_begin[j + 1]; ++e) {
-          if (view.value[e] != 0.0) body(j, view.column[e], view.value[e]);
-        }
-      }
-    }
-    void operator()(const DenseView<float>&) const { refuse(); }
-    void operator()(const CsrView<float>&) const { refuse(); }
-    [[noreturn]] static void refuse() { fail(ErrorKind::internal, "class features are not in float64"); }
-  };
-  std::visit(Rows{body}, phi);
+        });
+      },
+      phi);
 }
 
 // Columns per task: one strip of W and of V stays in the cache while phi goes by.

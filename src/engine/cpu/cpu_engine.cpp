@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/length.hpp"
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/panel_engine.hpp"
 
 namespace topwolf {
@@ -39,13 +39,7 @@ class KroneckerMap {
     return scorer;
   }
   std::int64_t terms(std::int64_t i) const {
-    const auto count = [i](const auto& X) {
-      if constexpr (requires { X.row_begin; })
-        return X.row_begin[i + 1] - X.row_begin[i];
-      else
-        return X.cols;
-    };
-    return std::visit(count, X_) + 1;
+    return std::visit([i](const auto& X) { return row_of(X, i).count; }, X_) + 1;  // and the constant feature
   }
   double longest_weights(const std::vector<double>& W) const {
     const auto D = static_cast<std::size_t>(D_);

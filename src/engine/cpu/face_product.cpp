@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
@@ -120,8 +121,8 @@ class SparseProduct final : public FaceProduct<T> {
   SparseProduct(const Problem& problem, const CsrView<T>& X, int threads)
       : problem_(problem), X_(X), threads_(threads), pitch_(class_pitch(problem.m)), entries_(problem) {
     std::vector<std::int64_t> count(static_cast<std::size_t>(X.cols), 0);
-    const std::int64_t total = X.row_begin[X.rows];
-    for (std::int64_t p = 0; p < total; ++p) ++count[static_cast<std::size_t>(X.column[p])];
+    const std::int64_t total = stored_values(X);
+    for_stored(X, [&](std::int64_t, std::int64_t c, T) { ++count[static_cast<std::size_t>(c)]; });
     const std::int64_t parts = threads == 1 ? 1 : 4 * threads;
     std::int64_t seen = 0;
     bounds_.push_back(0);
@@ -164,8 +165,8 @@ class SparseProduct final : public FaceProduct<T> {
       }
       auto& s = scratch[static_cast<std::size_t>(thread_number())];
       s.resize(static_cast<std::size_t>(m));
-      const std::int64_t first = X_.row_begin[i];
-      sparse_scores(X_.value + first, X_.column + first, X_.row_begin[i + 1] - first, V.data(), pitch_, m, s.data());
+      const auto x = row_of(X_, i);
+      sparse_scores(x.value, x.columns, x.count, V.data(), pitch_, m, s.data());
       for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
         const std::int64_t j = *entries_.column(e);
         double& score = S[static_cast<std::size_t>(e)];
@@ -179,8 +180,7 @@ class SparseProduct final : public FaceProduct<T> {
 
  private:
   double products() const {
-    const double row =
-        static_cast<double>(X_.row_begin[X_.rows]) / static_cast<double>(std::max<std::int64_t>(1, X_.rows));
+    const double row = static_cast<double>(stored_values(X_)) / static_cast<double>(std::max<std::int64_t>(1, X_.rows));
     return static_cast<double>(entries_.size()) * row;
   }
 
@@ -188,9 +188,7 @@ class SparseProduct final : public FaceProduct<T> {
     for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
       const T* v = V.data() + *entries_.column(e);
       double sum = problem_.bias == 0.0 ? 0.0 : problem_.bias * static_cast<double>(v[problem_.d * pitch_]);
-      for (std::int64_t p = X_.row_begin[i]; p < X_.row_begin[i + 1]; ++p) {
-        sum += static_cast<double>(X_.value[p]) * static_cast<double>(v[X_.column[p] * pitch_]);
-      }
+      for_row(X_, i, [&](std::int64_t c, double x) { sum += x * static_cast<double>(v[c * pitch_]); });
       S[static_cast<std::size_t>(e)] = sum;
     }
   }
@@ -204,12 +202,12 @@ class SparseProduct final : public FaceProduct<T> {
 
   void add(std::int64_t i, const std::vector<double>& P, std::int64_t from, std::int64_t to, bool search) {
     if (entries_.begin(i) == entries_.end(i)) return;
-    const std::int32_t* const first = X_.column + X_.row_begin[i];
-    const std::int32_t* const last = X_.column + X_.row_begin[i + 1];
-    const std::int32_t* c = search ? std::lower_bound(first, last, static_cast<std::int32_t>(from)) : first;
+    const auto x = row_of(X_, i);
+    const std::int32_t* const last = x.columns + x.count;
+    const std::int32_t* c = search ? std::lower_bound(x.columns, last, static_cast<std::int32_t>(from)) : x.columns;
     const double factor = problem_.factor(i);
     for (; c != last && *c < to; ++c) {
-      add_row(V_.data() + *c * pitch_, factor * static_cast<double>(X_.value[c - X_.column]), i, P);
+      add_row(V_.data() + *c * pitch_, factor * static_cast<double>(x.value[c - x.columns]), i, P);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/blas.hpp"
 #include "engine/cpu/block_products.hpp"
@@ -46,14 +47,10 @@ void fill_gram(const CsrView<T>& X, double bias, int threads, const Pause& pause
   const std::int64_t n = X.rows;
   const auto fill = [&](std::int64_t i) {
     std::vector<double> spread(static_cast<std::size_t>(X.cols), 0.0);
-    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
-      spread[static_cast<std::size_t>(X.column[p])] = static_cast<double>(X.value[p]);
-    }
+    for_row(X, i, [&](std::int64_t c, double x) { spread[static_cast<std::size_t>(c)] = x; });
     for (std::int64_t k = 0; k <= i; ++k) {
       double sum = bias * bias;
-      for (std::int64_t p = X.row_begin[k]; p < X.row_begin[k + 1]; ++p) {
-        sum += spread[static_cast<std::size_t>(X.column[p])] * static_cast<double>(X.value[p]);
-      }
+      for_row(X, k, [&](std::int64_t c, double x) { sum += spread[static_cast<std::size_t>(c)] * x; });
       G[static_cast<std::size_t>(i * n + k)] = G[static_cast<std::size_t>(k * n + i)] = static_cast<T>(sum);
     }
   };

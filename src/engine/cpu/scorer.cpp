@@ -5,6 +5,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/blas.hpp"
 #include "kernels/typed.hpp"
 
@@ -34,11 +35,11 @@ template <class T, class R>
 void panel_scores(const CsrView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
                   std::int64_t pitch, R* S, std::vector<R>&) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t first = X.row_begin[i], count = X.row_begin[i + 1] - first;
+    const auto x = row_of(X, i);
     if constexpr (sizeof(T) > sizeof(R)) {
       fail(ErrorKind::internal, "scores of float64 sparse features were asked for in float32");
     } else {
-      sparse_scores(X.value + first, X.column + first, count, W.data(), pitch, m, S + (i - begin) * m);
+      sparse_scores(x.value, x.columns, x.count, W.data(), pitch, m, S + (i - begin) * m);
     }
   }
 }

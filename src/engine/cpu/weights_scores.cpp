@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/blas.hpp"
 #include "engine/cpu/block_products.hpp"
@@ -162,18 +163,19 @@ class SparseWeights final : public Weights<T> {
   void expect(std::span<const std::int64_t> rows) const override {
     constexpr std::int64_t line = 64 / sizeof(T);
     for (const std::int64_t i : rows) {
-      for (std::int64_t p = X_.row_begin[i]; p < X_.row_begin[i + 1]; ++p) {
-        const T* v = weights_.data() + X_.column[p] * pitch_;
+      for_row(X_, i, [&](std::int64_t c, T) {
+        const T* w = weights_.data() + c * pitch_;
         for (std::int64_t j = 0; j < std::min<std::int64_t>(problem_.m, 4 * line); j += line)
-          __builtin_prefetch(v + j, 1);
-      }
+          __builtin_prefetch(w + j, 1);
+      });
     }
   }
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
-    const std::int64_t i = rows[0], first = X_.row_begin[i], count = X_.row_begin[i + 1] - first, m = problem_.m;
+    const std::int64_t i = rows[0], m = problem_.m;
+    const auto x = row_of(X_, i);
     scores_.resize(static_cast<std::size_t>(m));
-    sparse_scores(X_.value + first, X_.column + first, count, weights_.data(), pitch_, m, scores_.data());
+    sparse_scores(x.value, x.columns, x.count, weights_.data(), pitch_, m, scores_.data());
     S.assign(scores_.begin(), scores_.end());
     G.assign(1, lengths2_[static_cast<std::size_t>(i)]);
     if (problem_.bias == 0.0) return;
@@ -186,9 +188,7 @@ class SparseWeights final : public Weights<T> {
   void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
     entries_.clear();
     append_entries(problem_, rows, change, false, entries_);
-    for (std::int64_t p = X_.row_begin[rows[0]]; p < X_.row_begin[rows[0] + 1]; ++p) {
-      add_feature(X_.column[p], static_cast<double>(X_.value[p]));
-    }
+    for_row(X_, rows[0], [&](std::int64_t c, double x) { add_feature(c, x); });
     if (problem_.bias != 0.0) add_feature(problem_.d, problem_.bias);
   }
 

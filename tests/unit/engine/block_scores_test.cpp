@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 #include "engine/host/dual.hpp"
 #include "support/plain_problem.hpp"
 
