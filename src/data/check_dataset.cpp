@@ -18,13 +18,13 @@ template <class T>
 void check_layout(const CsrView<T>& X) {
   for (std::int64_t i = 0; i < X.rows; ++i) {
     std::int64_t before = -1;
-    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
-      if (X.column[p] <= before || X.column[p] >= X.cols) {
-        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, X.column[p],
-             before, X.cols - 1);
+    for_row(X, i, [&](std::int64_t column, T) {
+      if (column <= before || column >= X.cols) {
+        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, column, before,
+             X.cols - 1);
       }
-      before = X.column[p];
-    }
+      before = column;
+    });
   }
 }
 

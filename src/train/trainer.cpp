@@ -115,7 +115,7 @@ Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
       method_(rows.method_),
       gram_(rows.gram_) {
   data_.weights = std::move(weights);
-  problem_ = problem_on(data_, X_, rows.problem_.bias);
+  problem_ = problem_on(data_, X_, rows.problem_.bias.value());
   problem_.loss = rows.problem_.loss;
   threads_ = threads_for(problem_, threads);
   make_own_engine();
@@ -204,7 +204,7 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   Model& model = out.model;
   model.d = data_.X.cols();
   model.columns = columns_;
-  model.bias = problem_.bias;
+  model.bias = problem_.bias.value();
   model.W = class_weights(fit.W);
   if (data_.class_features.rows() > 0) {
     model.class_features = data_.class_features;

@@ -24,7 +24,7 @@ struct ToyRows {
     const auto& X = std::get<DenseView<double>>(problem.X);
     for (std::int64_t i = 0; i < n; ++i) {
       x.insert(x.end(), X.data + i * X.stride, X.data + i * X.stride + X.cols);
-      if (problem.bias != 0.0) x.push_back(problem.bias);
+      if (problem.bias.given()) x.push_back(problem.bias.value());
     }
   }
   double dot(std::int64_t i, const double* w) const {

@@ -44,9 +44,9 @@ void append_entries(const Problem& problem, std::span<const std::int64_t> rows, 
 }
 
 template <class Out>
-Accumulator<Out>::Accumulator(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
+Accumulator<Out>::Accumulator(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
-  D_ = d_ + (bias != 0.0 ? 1 : 0);
+  D_ = d_ + bias.columns();
 }
 
 template <class Out>
@@ -87,11 +87,8 @@ void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std
       std::visit(
           [&](const auto& X) { add_rows(X, row_.data() + first, value_.data() + first, count, from, to, out + from); },
           X_);
-      if (bias_ != 0.0 && from == 0) {
-        for (std::int64_t e = first; e < first + count; ++e) {
-          out[d_] += static_cast<Out>(bias_ * value_[static_cast<std::size_t>(e)]);
-        }
-      }
+      // The first strip's task has the constant feature as well.
+      if (from == 0) bias_.accumulate({value_.data() + first, static_cast<std::size_t>(count)}, out + d_);
     }
   });
 }

@@ -61,7 +61,7 @@ class KroneckerMap {
  private:
   FeatureView X_;
   std::int64_t n_, m_, d_, D_;
-  double bias_;
+  Bias bias_;
   GramChoice gram_;
   int threads_;
   Scorer<T> scorer_;

@@ -79,10 +79,9 @@ class DenseProduct final : public FaceProduct<T> {
       const std::int64_t first = entries_.begin(i), count = entries_.end(i) - first;
       double* s = S.data() + first;
       dots(X_.data + i * X_.stride, d, W.data(), D, entries_.column(first), count, s);
-      if (problem_.bias == 0.0) return;
-      for (std::int64_t e = 0; e < count; ++e) {
-        s[e] += problem_.bias * static_cast<double>(W[static_cast<std::size_t>(entries_.column(first)[e] * D + d)]);
-      }
+      if (!problem_.bias.given()) return;
+      for (std::int64_t e = 0; e < count; ++e)
+        s[e] += problem_.bias.score(W.data() + entries_.column(first)[e] * D + d);
     });
   }
 
@@ -99,10 +98,7 @@ class DenseProduct final : public FaceProduct<T> {
     T* out = W_.data() + j * problem_.D();
     accumulate(X_.data + from, X_.stride, groups_.row.data() + first, value_.data() + first, count, to - from,
                out + from);
-    if (problem_.bias == 0.0 || from > 0) return;
-    for (std::int64_t e = first; e < first + count; ++e) {
-      out[d] += static_cast<T>(problem_.bias * value_[static_cast<std::size_t>(e)]);
-    }
+    if (from == 0) problem_.bias.accumulate({value_.data() + first, static_cast<std::size_t>(count)}, out + d);
   }
 
   const Problem& problem_;
@@ -146,10 +142,10 @@ class SparseProduct final : public FaceProduct<T> {
       std::fill(V_.begin() + from * pitch_, V_.begin() + to * pitch_, T{0});
       for (std::int64_t i = 0; i < problem_.n; ++i) add(i, P, from, to, parts > 1);
     });
-    if (problem_.bias == 0.0) return;
+    if (!problem_.bias.given()) return;
     T* v = V_.data() + problem_.d * pitch_;
     std::fill(v, v + pitch_, T{0});
-    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(v, problem_.factor(i) * problem_.bias, i, P);
+    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(v, problem_.factor(i) * problem_.bias.value(), i, P);
   }
 
   const std::vector<T>& weights() const override { return V_; }
@@ -171,9 +167,7 @@ class SparseProduct final : public FaceProduct<T> {
         const std::int64_t j = *entries_.column(e);
         double& score = S[static_cast<std::size_t>(e)];
         score = static_cast<double>(s[static_cast<std::size_t>(j)]);
-        if (problem_.bias != 0.0) {
-          score += problem_.bias * static_cast<double>(V[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
-        }
+        if (problem_.bias.given()) score += problem_.bias.score(V.data() + problem_.d * pitch_ + j);
       }
     });
   }
@@ -187,7 +181,7 @@ class SparseProduct final : public FaceProduct<T> {
   void score_few(std::int64_t i, const std::vector<T>& V, std::vector<double>& S) const {
     for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
       const T* v = V.data() + *entries_.column(e);
-      double sum = problem_.bias == 0.0 ? 0.0 : problem_.bias * static_cast<double>(v[problem_.d * pitch_]);
+      double sum = problem_.bias.score(v + problem_.d * pitch_);
       for_row(X_, i, [&](std::int64_t c, double x) { sum += x * static_cast<double>(v[c * pitch_]); });
       S[static_cast<std::size_t>(e)] = sum;
     }

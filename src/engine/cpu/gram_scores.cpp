@@ -16,9 +16,9 @@
 namespace topwolf {
 namespace {
 
-// G (n x n) = X X^T + bias^2, by panels of rows; only panels on and below the diagonal are computed.
+// G (n x n) = X X^T, by panels of rows; only panels on and below the diagonal are computed.
 template <class T>
-void fill_gram(const DenseView<T>& X, double bias, int threads, const Pause& pause, std::vector<T>& G) {
+void fill_gram(const DenseView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
   SingleThreadedBlas blas;
   constexpr std::int64_t panel = 256;
   const std::int64_t n = X.rows, panels = (n + panel - 1) / panel;
@@ -30,7 +30,7 @@ void fill_gram(const DenseView<T>& X, double bias, int threads, const Pause& pau
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t p = 0; p < (a == b ? i + 1 : cols); ++p) {
         T& value = corner[i * n + p];
-        value += static_cast<T>(bias * bias);
+        value += static_cast<T>(bias.product());
         G[static_cast<std::size_t>((b * panel + p) * n + a * panel + i)] = value;
       }
     }
@@ -43,13 +43,13 @@ void fill_gram(const DenseView<T>& X, double bias, int threads, const Pause& pau
 
 // Sparse rows: each is spread out once and met by all rows before it.
 template <class T>
-void fill_gram(const CsrView<T>& X, double bias, int threads, const Pause& pause, std::vector<T>& G) {
+void fill_gram(const CsrView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
   const std::int64_t n = X.rows;
   const auto fill = [&](std::int64_t i) {
     std::vector<double> spread(static_cast<std::size_t>(X.cols), 0.0);
     for_row(X, i, [&](std::int64_t c, double x) { spread[static_cast<std::size_t>(c)] = x; });
     for (std::int64_t k = 0; k <= i; ++k) {
-      double sum = bias * bias;
+      double sum = bias.product();
       for_row(X, k, [&](std::int64_t c, double x) { sum += spread[static_cast<std::size_t>(c)] * x; });
       G[static_cast<std::size_t>(i * n + k)] = G[static_cast<std::size_t>(k * n + i)] = static_cast<T>(sum);
     }
@@ -174,7 +174,7 @@ class GramScores final : public BlockScores, public FaceScores {
   void use(std::shared_ptr<const Gram> gram) {
     gram_ = std::move(gram);
     G_ = std::get<std::vector<T>>(gram_->values).data();
-    accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_, n_, n_, n_}, problem_.m, 0.0);
+    accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_, n_, n_, n_}, problem_.m, Bias());
   }
 
   template <class Body>

@@ -5,7 +5,6 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "data/rows.hpp"
 #include "engine/cpu/blas.hpp"
 #include "kernels/typed.hpp"
 
@@ -51,15 +50,14 @@ std::int64_t panel_rows(std::int64_t m) {
 }
 
 template <class R>
-Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
+Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
   pitch_ = class_pitch(m);
-  bias_scores_.resize(static_cast<std::size_t>(m));
 }
 
 template <class R>
 void Scorer<R>::set_weights(const double* W, int threads) {
-  const std::int64_t D = d_ + (bias_ != 0.0 ? 1 : 0);
+  const std::int64_t D = d_ + bias_.columns();
   const bool sparse = X_.index() >= 2;
   weights_.resize(static_cast<std::size_t>(sparse ? d_ * pitch_ : m_ * d_));
   constexpr std::int64_t strip = 1024;  // features per task
@@ -72,15 +70,14 @@ void Scorer<R>::set_weights(const double* W, int threads) {
       }
     }
   });
-  for (std::int64_t j = 0; j < m_; ++j) {
-    bias_scores_[static_cast<std::size_t>(j)] = bias_ != 0.0 ? static_cast<R>(bias_ * W[j * D + d_]) : R{0};
-  }
+  bias_scores_.assign(static_cast<std::size_t>(m_), R{0});
+  bias_.add_scores(W + d_, D, m_, bias_scores_.data());
 }
 
 template <class R>
 void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, std::vector<R>& scratch) const {
   std::visit([&](const auto& X) { panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
-  if (bias_ == 0.0) return;
+  if (!bias_.given()) return;
   for (std::int64_t i = 0; i < end - begin; ++i) {
     for (std::int64_t j = 0; j < m_; ++j) S[i * m_ + j] += bias_scores_[static_cast<std::size_t>(j)];
   }

@@ -107,14 +107,9 @@ class DenseWeights final : public Weights<T> {
     });
     S.assign(scores_.begin(), scores_.end());
     G.assign(gram_.begin(), gram_.end());
-    if (problem_.bias == 0.0) return;
-    for (double& g : G) g += problem_.bias * problem_.bias;
-    for (std::int64_t r = 0; r < count; ++r) {
-      for (std::int64_t j = 0; j < m; ++j) {
-        S[static_cast<std::size_t>(r * m + j)] +=
-            problem_.bias * static_cast<double>(weights_[static_cast<std::size_t>(j * D + d)]);
-      }
-    }
+    if (!problem_.bias.given()) return;
+    for (double& g : G) g += problem_.bias.product();
+    for (std::int64_t r = 0; r < count; ++r) problem_.bias.add_scores(weights_.data() + d, D, m, S.data() + r * m);
   }
 
   void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
@@ -178,18 +173,13 @@ class SparseWeights final : public Weights<T> {
     sparse_scores(x.value, x.columns, x.count, weights_.data(), pitch_, m, scores_.data());
     S.assign(scores_.begin(), scores_.end());
     G.assign(1, lengths2_[static_cast<std::size_t>(i)]);
-    if (problem_.bias == 0.0) return;
-    for (std::int64_t j = 0; j < m; ++j) {
-      S[static_cast<std::size_t>(j)] +=
-          problem_.bias * static_cast<double>(weights_[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
-    }
+    problem_.bias.add_scores(weights_.data() + problem_.d * pitch_, 1, m, S.data());
   }
 
   void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
     entries_.clear();
     append_entries(problem_, rows, change, false, entries_);
-    for_row(X_, rows[0], [&](std::int64_t c, double x) { add_feature(c, x); });
-    if (problem_.bias != 0.0) add_feature(problem_.d, problem_.bias);
+    for_row(X_, problem_.bias, rows[0], [&](std::int64_t c, double x) { add_feature(c, x); });
   }
 
   void reset(const std::vector<double>& W, const Dual&) override {
