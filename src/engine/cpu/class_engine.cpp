@@ -125,8 +125,8 @@ class ClassScores final : public BlockScores, public FaceScores {
     entries_ = &entries;
     products_->set_entries(entries);
     rows_.clear();
-    for (std::size_t i = 0; i + 1 < entries.row_begin.size(); ++i) {
-      if (entries.row_begin[i] < entries.row_begin[i + 1]) rows_.push_back(static_cast<std::int64_t>(i));
+    for (std::int64_t i = 0; i < entries.rows(); ++i) {
+      if (!entries.empty(i)) rows_.push_back(i);
     }
   }
 
@@ -177,10 +177,7 @@ class ClassScores final : public BlockScores, public FaceScores {
 
   template <class Body>
   void for_entries_of(std::int64_t i, const Body& body) const {
-    const auto at = static_cast<std::size_t>(i);
-    for (std::int64_t e = entries_->row_begin[at]; e < entries_->row_begin[at + 1]; ++e) {
-      body(static_cast<std::size_t>(e), entries_->column[static_cast<std::size_t>(e)]);
-    }
+    for (std::size_t e = entries_->begin(i); e < entries_->end(i); ++e) body(e, entries_->column[e]);
   }
 
   const Problem& problem_;

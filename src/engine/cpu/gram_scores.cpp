@@ -124,16 +124,16 @@ class GramScores final : public BlockScores, public FaceScores {
   void set_entries(const EntryList& entries) override {
     if (!gram_) use(make_gram(problem_, threads_, pause_));
     list_ = &entries;
-    by_class_.sort(entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; });
+    sort_list(
+        entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; }, by_class_);
     pack();
   }
 
   void entry_scores(std::vector<double>& S) override {
-    S.resize(by_class_.row.size());
+    S.resize(by_class_.size());
     for (std::int64_t j = 0; j < problem_.m; ++j) {
       for_class(j, [&](std::size_t at) {
-        S[static_cast<std::size_t>(by_class_.place[at])] =
-            static_cast<double>(S_[static_cast<std::size_t>(j * n_ + by_class_.row[at])]);
+        S[by_class_.carried()[at]] = static_cast<double>(S_[static_cast<std::size_t>(j * n_ + by_class_.row()[at])]);
       });
     }
   }
@@ -144,16 +144,16 @@ class GramScores final : public BlockScores, public FaceScores {
     std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
     if (S) S->resize(P.size());
     parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
-      const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
+      const auto first = static_cast<std::size_t>(by_class_.begin(j));
       std::vector<T> p;
       for_class(j, [&](std::size_t at) { p.push_back(static_cast<T>(weighted(at))); });
       std::vector<double> s(p.size());
       class_product(j, p, s);
       double sum = 0.0;
       for_class(j, [&](std::size_t at) {
-        const auto place = static_cast<std::size_t>(by_class_.place[at]);
+        const std::size_t place = by_class_.carried()[at];
         if (S) (*S)[place] = s[at - first];
-        sum += problem_.weight(by_class_.row[at]) * last_[place] * s[at - first];
+        sum += problem_.weight(by_class_.row()[at]) * last_[place] * s[at - first];
       });
       curvature[static_cast<std::size_t>(j)] = sum;
     });
@@ -163,9 +163,8 @@ class GramScores final : public BlockScores, public FaceScores {
   void add_product(double gamma) override {
     entries_.resize(1);
     entries_[0].clear();
-    for_entries(*list_, [&](std::int64_t i, std::int64_t e) {
-      const auto at = static_cast<std::size_t>(e);
-      if (last_[at] != 0.0) entries_[0].push_back({i, list_->column[at], gamma * problem_.factor(i) * last_[at]});
+    for_entries(*list_, [&](std::int64_t i, std::size_t e) {
+      if (last_[e] != 0.0) entries_[0].push_back({i, list_->column[e], gamma * problem_.factor(i) * last_[e]});
     });
     accumulator_->add(entries_, S_, threads_);
   }
@@ -179,7 +178,7 @@ class GramScores final : public BlockScores, public FaceScores {
 
   template <class Body>
   void for_class(std::int64_t j, const Body& body) const {
-    const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
+    const auto first = static_cast<std::size_t>(by_class_.begin(j));
     for (std::size_t at = first; at < first + static_cast<std::size_t>(by_class_.count(j)); ++at) body(at);
   }
 
@@ -201,8 +200,8 @@ class GramScores final : public BlockScores, public FaceScores {
     parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
       T* to = packed_.data() + packed_begin_[static_cast<std::size_t>(j)];
       for_class(j, [&](std::size_t a) {
-        const T* g = G_ + by_class_.row[a] * n_;
-        for_class(j, [&](std::size_t b) { *to++ = g[by_class_.row[b]]; });
+        const T* g = G_ + by_class_.row()[a] * n_;
+        for_class(j, [&](std::size_t b) { *to++ = g[by_class_.row()[b]]; });
       });
     });
   }
@@ -216,7 +215,7 @@ class GramScores final : public BlockScores, public FaceScores {
       dots(p.data(), rows, K, rows, every_.data(), rows, s.data());
       return;
     }
-    const std::int64_t* row = by_class_.row.data() + by_class_.begin[at];
+    const auto row = by_class_.rows_of(j);
     for (std::size_t a = 0; a < p.size(); ++a) {
       const T* g = G_ + row[a] * n_;
       T sum{0};
@@ -226,7 +225,7 @@ class GramScores final : public BlockScores, public FaceScores {
   }
 
   double weighted(std::size_t at) const {
-    return problem_.factor(by_class_.row[at]) * last_[static_cast<std::size_t>(by_class_.place[at])];
+    return problem_.factor(by_class_.row()[at]) * last_[by_class_.carried()[at]];
   }
 
   const Problem& problem_;
@@ -239,8 +238,8 @@ class GramScores final : public BlockScores, public FaceScores {
   std::unique_ptr<Accumulator<T>> accumulator_;
   std::vector<std::vector<RowEntry>> entries_;
   const EntryList* list_ = nullptr;
-  EntryGroups by_class_;
-  std::vector<T> packed_;  // (rows x rows) of class j at packed_begin_[j]
+  EntryGroups<std::size_t> by_class_;  // each with its place in the list
+  std::vector<T> packed_;              // (rows x rows) of class j at packed_begin_[j]
   std::vector<std::int64_t> packed_begin_;
   double products_ = 0.0;            // how many multiplications class_product takes for all classes
   std::vector<std::int32_t> every_;  // 0, 1, 2, ...
