@@ -46,14 +46,15 @@ void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y, 
 
 }  // namespace
 
-void check_features(const FeatureView& view, int threads, const std::string& source) {
+std::vector<double> check_features(const FeatureView& view, int threads, const std::string& source) {
   std::visit([](const auto& X) { check_layout(X); }, view);
-  const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
+  std::vector<double> lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
   const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
   if (bad != lengths2.end()) {
     fail(ErrorKind::data, "{}row {} holds a number that is not finite, or too large to be squared", prefix(source),
          bad - lengths2.begin() + 1);
   }
+  return lengths2;
 }
 
 void check_labels(const std::vector<std::int32_t>& y, std::int64_t n, std::int64_t m) {
@@ -123,14 +124,15 @@ void check_class_features(const Features& phi, std::int64_t m) {
   }
 }
 
-void check_dataset(const Dataset& data, int threads) {
+std::vector<double> check_dataset(const Dataset& data, int threads) {
   const std::int64_t n = data.X.rows(), m = data.classes.size();
   if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
   check_labels(data.y, n, m);
-  check_features(data.X.view(), threads, data.source);
+  std::vector<double> lengths2 = check_features(data.X.view(), threads, data.source);
   check_weights(data.weights, n);
   check_margins(data.margins, data.y, m);
   check_class_features(data.class_features, m);
+  return lengths2;
 }
 
 }  // namespace topwolf

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "data/rows.hpp"
@@ -12,6 +13,12 @@
 #include "topwolf/matrix.hpp"
 
 namespace topwolf {
+
+// Squared lengths of the examples, which depend on the rows alone: one scan of the features serves all engines.
+using SharedLengths = std::shared_ptr<const std::vector<double>>;
+inline SharedLengths share(std::vector<double> lengths2) {
+  return std::make_shared<const std::vector<double>>(std::move(lengths2));
+}
 
 struct Problem {
   FeatureView X;                    // (n x d); with another psi than the Kronecker map there may be none

@@ -57,12 +57,14 @@ LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
 
 Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits) : data_(std::move(data)) {
   check(options);
-  check_dataset(data_, options.threads);
+  std::vector<double> lengths2 = check_dataset(data_, options.threads);
   columns_ = kept_columns(data_.X, data_.classes.size());
   X_ = dense_where_faster(on_columns(data_.X, columns_));
   const Features& phi = data_.class_features;
   if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
   problem_ = problem_on(data_, X_, options.bias);
+  for (double& length2 : lengths2) length2 += problem_.bias.product();
+  lengths2_ = share(std::move(lengths2));
   problem_.loss = resolve_loss(options.loss, problem_.m);
   threads_ = threads_for(problem_, options.threads);
   work_ = workload_of(problem_, options, map_ ? map_->p() : 0, std::max(1, threads_ / workers), workers, fits);
@@ -98,8 +100,12 @@ void Trainer::prepare_shared() {
 }
 
 void Trainer::make_own_engine() {
-  engine_ = make_engine(
-      problem_, {.threads = threads_, .gram = method_.gram, .shared_gram = gram_, .classes = map_, .psi = psi_});
+  engine_ = make_engine(problem_, {.threads = threads_,
+                                   .gram = method_.gram,
+                                   .shared_gram = gram_,
+                                   .classes = map_,
+                                   .psi = psi_,
+                                   .lengths2 = lengths2_});
 }
 
 std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int threads) const {
@@ -110,6 +116,7 @@ Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
     : data_(rows.data_),
       columns_(rows.columns_),
       X_(rows.X_),
+      lengths2_(rows.lengths2_),
       map_(rows.map_),
       work_(rows.work_),
       method_(rows.method_),
@@ -236,7 +243,7 @@ SparseRows Trainer::dual() const {
 
 double Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
   set_loss(options, data_.margins, problem_);
-  const auto engine = make_engine(problem_, {.threads = threads_, .classes = map_});
+  const auto engine = make_engine(problem_, {.threads = threads_, .classes = map_, .lengths2 = lengths2_});
   const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
   const auto size = static_cast<std::int64_t>(W.size());
   if (size != engine->geometry().dimension && size != rows * all) {

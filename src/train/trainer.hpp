@@ -84,6 +84,7 @@ class Trainer {
   Dataset data_;
   std::vector<std::int32_t> columns_;  // that are trained on; empty: all
   Features X_;                         // on these, dense where that is faster
+  SharedLengths lengths2_;             // of these rows, which do not depend on the columns that are left out
   std::shared_ptr<ClassMap> map_;      // with class features other than the identity
   const JointMap* psi_ = nullptr;      // in the place of features
   Problem problem_;

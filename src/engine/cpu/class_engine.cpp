@@ -7,7 +7,6 @@
 
 #include "core/length.hpp"
 #include "core/threads.hpp"
-#include "data/rows.hpp"
 #include "engine/cpu/blas.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/face_product.hpp"
@@ -200,9 +199,9 @@ class ClassScores final : public BlockScores, public FaceScores {
 class ClassEngine final : public HostEngine {
  public:
   ClassEngine(const Problem& problem, std::shared_ptr<const ClassMap> map, GramChoice gram,
-              std::unique_ptr<Engine> plain, const std::vector<double>& plain_lengths2, int threads)
-      : HostEngine(problem, geometry_of(*map, plain->geometry()), lengths2_of(*map, plain_lengths2), threads),
-        plain_lengths2_(plain_lengths2),
+              std::unique_ptr<Engine> plain, SharedLengths plain_lengths2, int threads)
+      : HostEngine(problem, geometry_of(*map, plain->geometry()), lengths2_of(*map, *plain_lengths2), threads),
+        plain_lengths2_(std::move(plain_lengths2)),
         map_(std::move(map)),
         gram_(std::move(gram)),
         plain_(std::move(plain)) {}
@@ -256,7 +255,7 @@ class ClassEngine final : public HostEngine {
  protected:
   std::unique_ptr<BlockScores> make_block_scores() override {
     auto scores = gram_.wanted ? make_gram_scores(problem_, gram_.shared, threads(), [this] { stop_if_asked(); })
-                               : make_weights_scores(problem_, plain_lengths2_, threads());
+                               : make_weights_scores(problem_, *plain_lengths2_, threads());
     return std::make_unique<ClassScores>(problem_, map_, std::move(scores), *plain_, gram_.wanted, threads());
   }
 
@@ -274,7 +273,7 @@ class ClassEngine final : public HostEngine {
     return plain;
   }
 
-  const std::vector<double> plain_lengths2_;
+  const SharedLengths plain_lengths2_;  // ||x_i||^2
   const std::shared_ptr<const ClassMap> map_;
   const GramChoice gram_;
   const std::unique_ptr<Engine> plain_;
@@ -284,10 +283,9 @@ class ClassEngine final : public HostEngine {
 }  // namespace
 
 std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                          const GramChoice& gram, int threads) {
-  const std::vector<double> lengths2 = squared_lengths(problem.X, problem.bias, threads);
-  auto plain = make_cpu_engine(problem, {}, threads);
-  return std::make_unique<ClassEngine>(problem, std::move(map), gram, std::move(plain), lengths2, threads);
+                                          const GramChoice& gram, SharedLengths lengths2, int threads) {
+  auto plain = make_cpu_engine(problem, {}, lengths2, threads);
+  return std::make_unique<ClassEngine>(problem, std::move(map), gram, std::move(plain), std::move(lengths2), threads);
 }
 
 }  // namespace topwolf

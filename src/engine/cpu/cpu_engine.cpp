@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "core/length.hpp"
-#include "data/rows.hpp"
 #include "engine/cpu/panel_engine.hpp"
 
 namespace topwolf {
@@ -70,9 +69,9 @@ class KroneckerMap {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, int threads) {
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, SharedLengths lengths2,
+                                        int threads) {
   const auto make = [&](auto map) -> std::unique_ptr<Engine> {
-    auto lengths2 = squared_lengths(problem.X, problem.bias, threads);
     return std::make_unique<PanelEngine<decltype(map)>>(problem, std::move(map), std::move(lengths2), threads);
   };
   const bool single = problem.X.index() % 2 == 0;

@@ -220,7 +220,7 @@ void check_lengths(const std::vector<double>& lengths2) {
 std::unique_ptr<Engine> make_joint_engine(const Problem& problem, const JointMap& psi, int threads) {
   std::vector<double> lengths2 = squared_lengths(psi, threads);
   check_lengths(lengths2);
-  return std::make_unique<PanelEngine<AnyMap>>(problem, AnyMap(psi), std::move(lengths2), threads);
+  return std::make_unique<PanelEngine<AnyMap>>(problem, AnyMap(psi), share(std::move(lengths2)), threads);
 }
 
 }  // namespace topwolf

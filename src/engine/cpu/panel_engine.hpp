@@ -31,7 +31,7 @@ class PanelEngine final : public HostEngine {
   using T = typename Map::Real;
 
  public:
-  PanelEngine(const Problem& problem, Map map, std::vector<double> lengths2, int threads)
+  PanelEngine(const Problem& problem, Map map, SharedLengths lengths2, int threads)
       : HostEngine(problem, map.geometry(), std::move(lengths2), threads),
         panel_(panel_rows(problem.m)),
         panels_((problem.n + panel_ - 1) / panel_),

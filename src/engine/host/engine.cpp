@@ -17,7 +17,7 @@ double absolute_sum(RowView alpha) {
 
 }  // namespace
 
-HostEngine::HostEngine(const Problem& problem, const Geometry& geometry, std::vector<double> lengths2, int threads)
+HostEngine::HostEngine(const Problem& problem, const Geometry& geometry, SharedLengths lengths2, int threads)
     : Engine(problem, geometry), lengths2_(std::move(lengths2)), threads_(threads) {}
 
 template <class Body>
@@ -63,7 +63,7 @@ Curvature HostEngine::curvature() {
 BlockAscent& HostEngine::block_ascent() {
   if (!ascent_) {
     ascent_ =
-        std::make_unique<HostBlockAscent>(problem_, geometry().coupling, lengths2_, make_block_scores(), threads_);
+        std::make_unique<HostBlockAscent>(problem_, geometry().coupling, *lengths2_, make_block_scores(), threads_);
   }
   return *ascent_;
 }
