@@ -145,7 +145,6 @@ Start Trainer::start_for(const TrainOptions& options, bool warm, double earlier_
 
 Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitHooks& hooks) {
   const Stopwatch own;
-  check(options);
   const double earlier_lambda = problem_.lambda;
   set_problem(options);
   Start start = hooks.resume ? Start{} : start_for(options, hooks.warm, earlier_lambda);

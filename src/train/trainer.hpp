@@ -31,7 +31,8 @@ struct FitHooks {
 
 class Trainer {
  public:
-  // Throws Error{data} for rows that cannot be trained on. From the options come solver, scores, bias and threads;
+  // Throws Error{data} for rows that cannot be trained on, Error{option} for options out of range; nobody checks them
+  // again. From the options come solver, scores, bias and threads;
   // `workers` trainers with the same rows will be at work at the same time, on so many fits in all.
   Trainer(Dataset data, const TrainOptions& options, int workers = 1, std::int64_t fits = 1);
   // The same for examples that are known by psi, which must outlive the trainer.
