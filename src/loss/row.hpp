@@ -135,7 +135,7 @@ double dot_c(const RowMargins& delta, std::int64_t y, RowView alpha);
 
 double squared_norm(RowView alpha);
 
-// out = p * u + q * alpha; exact zeros are left out.
-void mix(double p, RowView u, double q, RowView alpha, SparseRow& out);
+// out = of_u * u + of_alpha * alpha; exact zeros are left out.
+void mix(double of_u, RowView u, double of_alpha, RowView alpha, SparseRow& out);
 
 }  // namespace topwolf

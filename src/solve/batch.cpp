@@ -143,13 +143,13 @@ class BatchSolver final : public Solver {
     if (A_) engine_.mix(shrink * gamma, *U_, shrink * keep, *A_);
   }
 
-  // W <- p W + q W(U); returns the new ||W||^2.
-  double combine(double p, double q) {
+  // W <- of_W W + of_U W(U); returns the new ||W||^2.
+  double combine(double of_W, double of_U) {
     return parallel_sum(static_cast<std::int64_t>(W_.size()), options_.threads, numbers_per_task,
                         [&](std::int64_t from, std::int64_t to) {
                           double sum = 0.0;
                           for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
-                            W_[at] = p * W_[at] + (q != 0.0 ? q * W_U_[at] : 0.0);
+                            W_[at] = of_W * W_[at] + (of_U != 0.0 ? of_U * W_U_[at] : 0.0);
                             sum += W_[at] * W_[at];
                           }
                           return sum;

@@ -21,7 +21,7 @@ class EntryProducts {
  public:
   virtual ~EntryProducts() = default;
   virtual void set_entries(const EntryList& entries) = 0;
-  virtual void weigh(const std::vector<double>& P, std::vector<double>& W) = 0;
+  virtual void weigh(const std::vector<double>& U, std::vector<double>& W) = 0;
   virtual void score(const std::vector<double>& W, std::vector<double>& S) = 0;
 };
 
@@ -42,8 +42,8 @@ class EntryProductsOf final : public EntryProducts {
 
   void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
 
-  void weigh(const std::vector<double>& P, std::vector<double>& W) override {
-    face_->weigh(P);
+  void weigh(const std::vector<double>& U, std::vector<double>& W) override {
+    face_->weigh(U);
     W.resize(static_cast<std::size_t>(m_ * D_));
     const T* from = face_->weights().data();
     for (std::int64_t j = 0; j < m_; ++j) {
@@ -141,9 +141,9 @@ class ClassScores final : public BlockScores, public FaceScores {
     });
   }
 
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    P_ = &P;
-    products_->weigh(P, W_);
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
+    U_ = &U;
+    products_->weigh(U, W_);
     map_->reduce(W_, V_, threads_);
     double norm2 = 0.0;
     for (const double v : V_) norm2 += v * v;
@@ -158,7 +158,7 @@ class ClassScores final : public BlockScores, public FaceScores {
     for_blocks([&](std::span<const std::int64_t> rows) {
       change_.assign(rows.size(), {});
       for (std::size_t r = 0; r < rows.size(); ++r) {
-        for_entries_of(rows[r], [&](std::size_t e, std::int32_t j) { change_[r].push_back({j, gamma * (*P_)[e]}); });
+        for_entries_of(rows[r], [&](std::size_t e, std::int32_t j) { change_[r].push_back({j, gamma * (*U_)[e]}); });
       }
       if (block_rows() > 1) load(rows, block_S_, block_G_);  // adding is for the block that was loaded
       plain_->add(rows, change_);
@@ -190,7 +190,7 @@ class ClassScores final : public BlockScores, public FaceScores {
   std::vector<double> scratch_;
 
   const EntryList* entries_ = nullptr;
-  const std::vector<double>* P_ = nullptr;  // of the last product
+  const std::vector<double>* U_ = nullptr;  // of the last product
   std::vector<std::int64_t> rows_;          // that have entries
   std::vector<double> W_, V_, block_S_, block_G_;
   std::vector<SparseRow> change_;
@@ -223,10 +223,10 @@ class ClassEngine final : public HostEngine {
     return sums;
   }
 
-  AscentSums ascend(const std::vector<double>& V, const Extrapolation& at, double q, Dual& A_next,
+  AscentSums ascend(const std::vector<double>& V, const Extrapolation& A_mu, double q, Dual& A_next,
                     std::vector<double>& V_next) override {
     map_->lift(V, W_, threads());
-    const AscentSums sums = plain_->ascend(W_, at, q, A_next, sum_);
+    const AscentSums sums = plain_->ascend(W_, A_mu, q, A_next, sum_);
     map_->reduce(sum_, V_next, threads());
     return sums;
   }

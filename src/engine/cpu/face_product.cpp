@@ -38,10 +38,10 @@ class DenseProduct final : public FaceProduct<T> {
     value_.resize(list.size());
   }
 
-  void weigh(const std::vector<double>& P) override {
+  void weigh(const std::vector<double>& U) override {
     const std::int64_t m = problem_.m, D = problem_.D(), d = problem_.d;
     for (std::size_t at = 0; at < value_.size(); ++at) {
-      value_[at] = problem_.factor(groups_.row()[at]) * P[groups_.carried()[at]];
+      value_[at] = problem_.factor(groups_.row()[at]) * U[groups_.carried()[at]];
     }
     W_.assign(static_cast<std::size_t>(m * D), T{0});
     const std::int64_t strips = std::max<std::int64_t>(1, (d + strip - 1) / strip);
@@ -117,41 +117,41 @@ class SparseProduct final : public FaceProduct<T> {
 
   void set_entries(const EntryList& list) override { list_ = &list; }
 
-  void weigh(const std::vector<double>& P) override {
-    V_.resize(static_cast<std::size_t>(problem_.D() * pitch_));
+  void weigh(const std::vector<double>& U) override {
+    W_.resize(static_cast<std::size_t>(problem_.D() * pitch_));
     const auto parts = static_cast<std::int64_t>(bounds_.size()) - 1;
     parallel_for(parts, threads_worth(products(), threads_), [&](std::int64_t part) {
       const std::int64_t from = bounds_[static_cast<std::size_t>(part)],
                          to = bounds_[static_cast<std::size_t>(part) + 1];
-      std::fill(V_.begin() + from * pitch_, V_.begin() + to * pitch_, T{0});
-      for (std::int64_t i = 0; i < problem_.n; ++i) add(i, P, from, to, parts > 1);
+      std::fill(W_.begin() + from * pitch_, W_.begin() + to * pitch_, T{0});
+      for (std::int64_t i = 0; i < problem_.n; ++i) add(i, U, from, to, parts > 1);
     });
     if (!problem_.bias.given()) return;
-    T* v = V_.data() + problem_.d * pitch_;
-    std::fill(v, v + pitch_, T{0});
-    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(v, problem_.factor(i) * problem_.bias.value(), i, P);
+    T* w = W_.data() + problem_.d * pitch_;
+    std::fill(w, w + pitch_, T{0});
+    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(w, problem_.factor(i) * problem_.bias.value(), i, U);
   }
 
-  const std::vector<T>& weights() const override { return V_; }
+  const std::vector<T>& weights() const override { return W_; }
 
-  void score(const std::vector<T>& V, std::vector<double>& S) const override {
+  void score(const std::vector<T>& W, std::vector<double>& S) const override {
     const std::int64_t m = problem_.m;
     S.resize(list_->size());
     std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads_));
     for_rows(*list_, threads_worth(products(), threads_), [&](std::int64_t i) {
       if (16 * static_cast<std::int64_t>(list_->end(i) - list_->begin(i)) < m) {  // few among many: gathered
-        score_few(i, V, S);
+        score_few(i, W, S);
         return;
       }
       auto& s = scratch[static_cast<std::size_t>(thread_number())];
       s.resize(static_cast<std::size_t>(m));
       const auto x = row_of(X_, i);
-      sparse_scores(x.value, x.columns, x.count, V.data(), pitch_, m, s.data());
+      sparse_scores(x.value, x.columns, x.count, W.data(), pitch_, m, s.data());
       for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {
         const std::int64_t j = list_->column[e];
         double& score = S[e];
         score = static_cast<double>(s[static_cast<std::size_t>(j)]);
-        if (problem_.bias.given()) score += problem_.bias.score(V.data() + problem_.d * pitch_ + j);
+        if (problem_.bias.given()) score += problem_.bias.score(W.data() + problem_.d * pitch_ + j);
       }
     });
   }
@@ -162,30 +162,30 @@ class SparseProduct final : public FaceProduct<T> {
     return static_cast<double>(list_->size()) * row;
   }
 
-  void score_few(std::int64_t i, const std::vector<T>& V, std::vector<double>& S) const {
+  void score_few(std::int64_t i, const std::vector<T>& W, std::vector<double>& S) const {
     for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {
-      const T* v = V.data() + list_->column[e];
-      double sum = problem_.bias.score(v + problem_.d * pitch_);
-      for_row(X_, i, [&](std::int64_t c, double x) { sum += x * static_cast<double>(v[c * pitch_]); });
+      const T* w = W.data() + list_->column[e];
+      double sum = problem_.bias.score(w + problem_.d * pitch_);
+      for_row(X_, i, [&](std::int64_t c, double x) { sum += x * static_cast<double>(w[c * pitch_]); });
       S[e] = sum;
     }
   }
 
-  // v += factor * p_i
-  void add_row(T* v, double factor, std::int64_t i, const std::vector<double>& P) const {
+  // w += factor * u_i
+  void add_row(T* w, double factor, std::int64_t i, const std::vector<double>& U) const {
     for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {
-      v[list_->column[e]] += static_cast<T>(factor * P[e]);
+      w[list_->column[e]] += static_cast<T>(factor * U[e]);
     }
   }
 
-  void add(std::int64_t i, const std::vector<double>& P, std::int64_t from, std::int64_t to, bool search) {
+  void add(std::int64_t i, const std::vector<double>& U, std::int64_t from, std::int64_t to, bool search) {
     if (list_->empty(i)) return;
     const auto x = row_of(X_, i);
     const std::int32_t* const last = x.columns + x.count;
     const std::int32_t* c = search ? std::lower_bound(x.columns, last, static_cast<std::int32_t>(from)) : x.columns;
     const double factor = problem_.factor(i);
     for (; c != last && *c < to; ++c) {
-      add_row(V_.data() + *c * pitch_, factor * static_cast<double>(x.value[c - x.columns]), i, P);
+      add_row(W_.data() + *c * pitch_, factor * static_cast<double>(x.value[c - x.columns]), i, U);
     }
   }
 
@@ -195,7 +195,7 @@ class SparseProduct final : public FaceProduct<T> {
   const std::int64_t pitch_;
   const EntryList* list_ = nullptr;
   std::vector<std::int64_t> bounds_;  // of the tasks' features
-  std::vector<T> V_;                  // (D x pitch)
+  std::vector<T> W_;                  // (D x pitch)
 };
 
 }  // namespace

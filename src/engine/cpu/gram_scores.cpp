@@ -139,16 +139,16 @@ class GramScores final : public BlockScores, public FaceScores {
   }
 
   // Rows meet only in the classes that both have entries for.
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    last_ = P;
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
+    last_ = U;
     std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
-    if (S) S->resize(P.size());
+    if (S) S->resize(U.size());
     parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
       const auto first = static_cast<std::size_t>(by_class_.begin(j));
-      std::vector<T> p;
-      for_class(j, [&](std::size_t at) { p.push_back(static_cast<T>(weighted(at))); });
-      std::vector<double> s(p.size());
-      class_product(j, p, s);
+      std::vector<T> u;
+      for_class(j, [&](std::size_t at) { u.push_back(static_cast<T>(weighted(at))); });
+      std::vector<double> s(u.size());
+      class_product(j, u, s);
       double sum = 0.0;
       for_class(j, [&](std::size_t at) {
         const std::size_t place = by_class_.carried()[at];
@@ -206,20 +206,20 @@ class GramScores final : public BlockScores, public FaceScores {
     });
   }
 
-  // s = K p for the rows that have an entry for class j.
-  void class_product(std::int64_t j, const std::vector<T>& p, std::vector<double>& s) const {
+  // s = G u for the rows that have an entry for class j.
+  void class_product(std::int64_t j, const std::vector<T>& u, std::vector<double>& s) const {
     const auto at = static_cast<std::size_t>(j);
-    const auto rows = static_cast<std::int64_t>(p.size());
+    const auto rows = static_cast<std::int64_t>(u.size());
     if (packed_begin_[at + 1] > packed_begin_[at]) {
-      const T* K = packed_.data() + packed_begin_[at];
-      dots(p.data(), rows, K, rows, every_.data(), rows, s.data());
+      const T* G = packed_.data() + packed_begin_[at];
+      dots(u.data(), rows, G, rows, every_.data(), rows, s.data());
       return;
     }
     const auto row = by_class_.rows_of(j);
-    for (std::size_t a = 0; a < p.size(); ++a) {
+    for (std::size_t a = 0; a < u.size(); ++a) {
       const T* g = G_ + row[a] * n_;
       T sum{0};
-      for (std::size_t b = 0; b < p.size(); ++b) sum += g[row[b]] * p[b];
+      for (std::size_t b = 0; b < u.size(); ++b) sum += g[row[b]] * u[b];
       s[a] = static_cast<double>(sum);
     }
   }
@@ -243,7 +243,7 @@ class GramScores final : public BlockScores, public FaceScores {
   std::vector<std::int64_t> packed_begin_;
   double products_ = 0.0;            // how many multiplications class_product takes for all classes
   std::vector<std::int32_t> every_;  // 0, 1, 2, ...
-  std::vector<double> last_;         // P of the last product
+  std::vector<double> last_;         // U of the last product
 };
 
 }  // namespace

@@ -82,12 +82,12 @@ class JointScores final : public BlockScores, public FaceScores {
   FaceScores* face() override { return this; }
   void set_entries(const EntryList& entries) override { entries_ = &entries; }
   void entry_scores(std::vector<double>& S) override { score_entries(w_, S); }
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
     std::fill(product_.begin(), product_.end(), 0.0);
     for (std::int64_t i = 0; i < entries_->rows(); ++i) {
       if (entries_->empty(i)) continue;
       row_.clear();
-      for (std::size_t e = entries_->begin(i); e < entries_->end(i); ++e) row_.push_back({entries_->column[e], P[e]});
+      for (std::size_t e = entries_->begin(i); e < entries_->end(i); ++e) row_.push_back({entries_->column[e], U[e]});
       add_row(i, row_, product_);
     }
     if (S) score_entries(product_, *S);

@@ -25,8 +25,8 @@ class Weights : public BlockScores, public FaceScores {
   void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
   void entry_scores(std::vector<double>& S) override { face_->score(weights_, S); }
 
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    face_->weigh(P);
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
+    face_->weigh(U);
     const auto& W = face_->weights();
     if (S) face_->score(W, *S);
     const double norm2 =
@@ -139,7 +139,7 @@ class DenseWeights final : public Weights<T> {
   std::vector<std::vector<RowEntry>> entries_;
 };
 
-// weights_: V (D x pitch), feature by feature.
+// weights_: W^T (D x pitch), feature by feature.
 template <class T>
 class SparseWeights final : public Weights<T> {
   using Weights<T>::problem_;
@@ -154,7 +154,7 @@ class SparseWeights final : public Weights<T> {
 
   std::int64_t block_rows() const override { return 1; }
 
-  // The features of a row lie all over V; most of a visit would be spent waiting for them.
+  // The features of a row lie all over them; most of a visit would be spent waiting for them.
   void expect(std::span<const std::int64_t> rows) const override {
     constexpr std::int64_t line = 64 / sizeof(T);
     for (const std::int64_t i : rows) {
@@ -196,8 +196,8 @@ class SparseWeights final : public Weights<T> {
 
  private:
   void add_feature(std::int64_t feature, double x) {
-    T* v = weights_.data() + feature * pitch_;
-    for (const RowEntry& entry : entries_) v[entry.column] += static_cast<T>(entry.value * x);
+    T* w = weights_.data() + feature * pitch_;
+    for (const RowEntry& entry : entries_) w[entry.column] += static_cast<T>(entry.value * x);
   }
 
   const CsrView<T> X_;

@@ -133,9 +133,10 @@ double HostBlockAscent::exact_step(std::int64_t i, const double* s, HostDual& A,
   return gain;
 }
 
-double HostBlockAscent::curved_step(std::int64_t i, double* s, double q, HostDual& A, SparseRow& change) {
+double HostBlockAscent::curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change) {
   moved_.assign(A[i].begin(), A[i].end());
-  const double gain = curved_->take(problem_, *scores_, i, s, q, share_[static_cast<std::size_t>(i)], moved_, scratch_);
+  const double gain =
+      curved_->take(problem_, *scores_, i, s, factor, share_[static_cast<std::size_t>(i)], moved_, scratch_);
   mix(1.0, moved_, -1.0, A[i], change);
   A.assign(i, moved_);
   return gain;

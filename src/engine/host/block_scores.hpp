@@ -34,7 +34,7 @@ void for_entries(const EntryList& list, const Body& body) {
   }
 }
 
-// Steps P in many rows at once, with values for a fixed set of entries, on the working scores of a BlockScores.
+// Steps U in many rows at once, with values for a fixed set of entries, on the working scores of a BlockScores.
 class FaceScores {
  public:
   virtual ~FaceScores() = default;
@@ -46,9 +46,9 @@ class FaceScores {
   virtual void set_entries(const EntryList& entries) = 0;
   // The scores of the entries.
   virtual void entry_scores(std::vector<double>& S) = 0;
-  // Returns lambda N ||W(P)||^2; S, where given, receives the scores of the entries under W(P).
-  virtual double product(const std::vector<double>& P, std::vector<double>* S) = 0;
-  // The dual has changed by gamma times the P of the last product.
+  // Returns lambda N ||W(U)||^2; S, where given, receives the scores of the entries under W(U).
+  virtual double product(const std::vector<double>& U, std::vector<double>* S) = 0;
+  // The dual has changed by gamma times the U of the last product.
   virtual void add_product(double gamma) = 0;
 };
 

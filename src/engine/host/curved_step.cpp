@@ -4,8 +4,8 @@
 
 namespace topwolf {
 
-double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double q, double share,
-                        SparseRow& alpha, RowScratch& scratch) {
+double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double factor,
+                        double share, SparseRow& alpha, RowScratch& scratch) {
   constexpr int most_steps = 20;
   constexpr double enough = 0.1;  // of the share: what is left of it can wait for the next visit
   const Loss& loss = problem.loss;
@@ -24,7 +24,7 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
     double slope = 0.0, curvature = 0.0;
     for (const auto& [j, value] : step_) {
       slope -= value * (margin(delta, j, y) + (s[j] - s[y]));
-      curvature += value * q * step_spread_[static_cast<std::size_t>(j)];
+      curvature += value * factor * step_spread_[static_cast<std::size_t>(j)];
     }
     const double length2 = squared_norm(step_);
     if (longest > 0.0) ratio_ = std::clamp(curvature / (longest * length2), 1e-3, coupling_);
@@ -41,7 +41,7 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
     }
     for (std::size_t j = 0; j < spread_.size(); ++j) {
       spread_[j] += gamma * step_spread_[j];
-      s[j] += gamma * q * step_spread_[j];
+      s[j] += gamma * factor * step_spread_[j];
     }
   }
   return gained;

@@ -73,9 +73,9 @@ void HostEngine::see_share(BlockAscent& ascent, std::int64_t i, const double* s,
       problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), on_host(A)[i], space.u, space.scratch);
 }
 
-void HostEngine::mix(double p, const Dual& U, double q, Dual& A) {
+void HostEngine::mix(double of_U, const Dual& U, double of_A, Dual& A) {
   for_rows([&, &from = on_host(U), &to = on_host(A)](std::int64_t i, RowSpace& space) {
-    topwolf::mix(p, from[i], q, to[i], space.u);
+    topwolf::mix(of_U, from[i], of_A, to[i], space.u);
     to.assign(i, space.u);
   });
 }

@@ -25,7 +25,7 @@ class HostEngine : public Engine {
   BlockAscent& block_ascent() override;
 
   std::unique_ptr<Dual> make_dual() override { return std::make_unique<HostDual>(problem_.n); }
-  void mix(double p, const Dual& U, double q, Dual& A) override;
+  void mix(double of_U, const Dual& U, double of_A, Dual& A) override;
   void scale(double t, Dual& A) override;
   DualSums sums(const Dual& A) override;
   InsideSums put_inside(Dual& A) override;

@@ -58,11 +58,11 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
   const std::int64_t y = problem.label(i);
   const double omega = problem.weight(i);
   sums.phi += omega * row_loss(problem, i, s, space);
-  mix(1.0 + mu, alpha, -mu, alpha_old, space.v);
-  block_step(problem.loss, delta, s, problem.m, y, q, space.v, next, space.scratch);
+  mix(1.0 + mu, alpha, -mu, alpha_old, space.alpha_mu);
+  block_step(problem.loss, delta, s, problem.m, y, q, space.alpha_mu, next, space.scratch);
   sums.c_alpha += omega * dot_c(delta, y, next);
   sums.alpha_norm2 += omega * squared_norm(next);
-  mix(1.0, next, -1.0, space.v, space.step);
+  mix(1.0, next, -1.0, space.alpha_mu, space.step);
   sums.distance2 += omega * squared_norm(space.step);
 }
 
