@@ -1,6 +1,7 @@
 // .twd: a tensor file with the features, the labels and their spellings. Spellings are bytes, not JSON: a label need
 // not be UTF-8.
-#include "data/cache.hpp"
+#include "data/readers.hpp"
+#include "data/write.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
-#include "data/cache.hpp"
-#include "data/label_table.hpp"
+#include "data/labels.hpp"
+#include "data/readers.hpp"
 #include "data/rows.hpp"
 #include "data/text.hpp"
 

@@ -4,8 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "engine/cpu/block_products.hpp"
-#include "engine/cpu/class_map.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 #include "engine/engine.hpp"
 #include "topwolf/joint.hpp"
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "data/rows.hpp"
-#include "loss/margins.hpp"
 #include "loss/row.hpp"
 #include "topwolf/matrix.hpp"
 

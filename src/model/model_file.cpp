@@ -15,7 +15,6 @@
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
 #include "core/threads.hpp"
-#include "core/utf8.hpp"
 #include "data/check_dataset.hpp"
 #include "engine/cpu/class_map.hpp"
 #include "model/check_model.hpp"

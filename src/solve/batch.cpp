@@ -1,5 +1,16 @@
-#include "solve/batch.hpp"
-
+// The batch methods: Frank-Wolfe with line search (LSFW), with the standard step (StdFW), and Pegasos' projected
+// gradient (PG), which differ in a step rule.
+//
+// Problem:  max D(A) over A in Q^n (D1).
+//
+// Kept:     W = W(A) and the sum of <c, alpha>, mixed with those of the directions, and a bound on how far rounding can
+//           have driven W away (G1); A itself only with smoothing, or where somebody asked for it; the best W that a
+//           pass has seen.
+//
+// A step:   every example's direction u at its scores (F1, F4), then A <- (1 - gamma) A + gamma U with gamma from the
+//           line search (F2), 2 / (t + 1), or 1 / t and back onto a ball (F3).
+//
+// Cost:     one pass over the rows (n m d), and W(U) from at most K + 1 entries a row.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +19,7 @@
 #include "core/threads.hpp"
 #include "solve/certifier.hpp"
 #include "solve/objective.hpp"
+#include "solve/solvers.hpp"
 
 namespace topwolf {
 namespace {

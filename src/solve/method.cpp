@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #include "core/fail.hpp"
-#include "solve/apg.hpp"
-#include "solve/batch.hpp"
-#include "solve/block.hpp"
+#include "solve/solvers.hpp"
 
 namespace topwolf {
 namespace {

@@ -1,4 +1,4 @@
-#include "solve/warm_start.hpp"
+#include "solve/solvers.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -12,7 +12,7 @@
 #include "data/fingerprint.hpp"
 #include "model/dual_file.hpp"
 #include "solve/objective.hpp"
-#include "solve/warm_start.hpp"
+#include "solve/solvers.hpp"
 #include "topwolf/version.hpp"
 #include "train/problem.hpp"
 

@@ -8,7 +8,7 @@
 #include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/blas.hpp"
-#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/scorer.hpp"
 #include "kernels/typed.hpp"

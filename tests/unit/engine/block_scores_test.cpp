@@ -1,7 +1,7 @@
 // The products that steps in many rows need, from W and from the Gram matrix, against naive loops; what a product adds
 // is what reset() computes anew.
 
-#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 
 #include <gtest/gtest.h>
 
