@@ -48,6 +48,7 @@ void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y, 
 
 std::vector<double> check_features(const FeatureView& view, int threads, const std::string& source) {
   std::visit([](const auto& X) { check_layout(X); }, view);
+  // The length of a row is finite exactly if all of it is: one scan finds NaN, infinity and squares that overflow.
   std::vector<double> lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
   const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
   if (bad != lengths2.end()) {

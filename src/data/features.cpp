@@ -83,6 +83,7 @@ std::vector<To> convert_values(const std::vector<From>& values) {
 template <class To, class From>
 DenseStore<To> convert_store(const DenseStore<From>& X, const std::string& name) {
   DenseStore<To> result{convert_values<To>(X.values), X.rows, X.cols};
+  // Checked after the conversion: a double may be finite and too large for a float.
   const auto bad = std::find_if_not(result.values.begin(), result.values.end(), [](To v) { return std::isfinite(v); });
   if (bad != result.values.end()) {
     const std::int64_t k = bad - result.values.begin();

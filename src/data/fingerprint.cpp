@@ -67,6 +67,7 @@ double weight_sum(const Dataset& data) {
 
 std::string fingerprint(const Dataset& data) {
   Hasher hasher;
+  // Columns and classes that do not occur leave no other trace.
   const std::int64_t shape[] = {data.X.rows(), data.X.cols(), data.classes.size()};
   add_values(hasher, shape, 3);
   std::visit([&](const auto& X) { add_features(hasher, X); }, data.X.view());

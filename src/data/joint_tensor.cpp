@@ -42,6 +42,7 @@ void JointTensor::accumulate(std::int64_t i, std::span<const Entry> alpha, std::
       rows_.view());
 }
 
+// Known without the two verbs: the engine would otherwise build each psi to measure it.
 double JointTensor::squared_length(std::int64_t i) const {
   return std::visit(
       [&](const auto& X) {

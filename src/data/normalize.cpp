@@ -51,6 +51,7 @@ void apply_normalization(const Normalization& normalization, FeatureStore& X) {
             scale_to_unit(store, i);
             continue;
           }
+          // A column that the training rows did not have, or had as zeros, stays as it is.
           for_row(store, i, [&](std::int64_t j, auto& value) {
             const double scale = j < known ? normalization.scale[static_cast<std::size_t>(j)] : 0.0;
             if (scale > 0.0) value = static_cast<std::decay_t<decltype(value)>>(value / scale);

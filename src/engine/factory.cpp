@@ -1,3 +1,4 @@
+// Which engine a problem gets: any psi, then class features, then the plain one.
 #include "engine/factory.hpp"
 
 #include "core/threads.hpp"

@@ -24,6 +24,7 @@ inline void accumulate(const double* X, std::int64_t stride, const std::int64_t*
   kernels().accumulate_f64(X, stride, row, coefficient, count, cols, out);
 }
 
+// W is feature-major: (D x class_pitch(m)).
 inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const float* W,
                           std::int64_t pitch, std::int64_t m, float* s) {
   kernels().sparse_scores_f32(value, column, count, W, pitch, m, s);

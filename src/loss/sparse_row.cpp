@@ -23,6 +23,7 @@ double squared_norm(RowView alpha) {
 }
 
 void mix(double of_u, RowView u, double of_alpha, RowView alpha, SparseRow& out) {
+  // A merge of two ascending lists; zeros are dropped, because every entry costs a row of X later on.
   out.clear();
   const auto push = [&](std::int32_t column, double value) {
     if (value != 0.0) out.push_back({column, value});

@@ -53,6 +53,7 @@ std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
     if (spec.rho.empty()) return default_rho(m);
     check_rho(spec.rho, m);
     std::vector<double> rho = spec.rho;
+    // K counts those that are not 0: everything costs time in K.
     while (rho.back() == 0.0) rho.pop_back();
     return rho;
   }

@@ -1,3 +1,4 @@
+// The choice of solver and scores by what they would take in time and memory, in words that the user sees.
 #include "solve/method.hpp"
 
 #include <fmt/format.h>

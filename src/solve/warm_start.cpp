@@ -1,3 +1,4 @@
+// Where the next run begins: an earlier dual, made feasible and scaled (D3).
 #include "solve/solvers.hpp"
 
 #include <algorithm>

@@ -52,6 +52,8 @@ Accumulator<Out>::Accumulator(const FeatureView& X, std::int64_t m, const Bias& 
 
 template <class Out>
 void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std::vector<Out>& W, int threads) {
+  // Grouping costs two visits of the entries, and makes each output row the sum of a list of input rows: no two tasks
+  // write the same number, and no partial sums need adding up.
   by_class_.sort(m_, [&](const auto& visit) {
     for (const auto& panel : panels) {
       for (const RowEntry& entry : panel) visit(entry.column, entry.row, entry.value);

@@ -109,6 +109,7 @@ class ClassScores final : public BlockScores, public FaceScores {
     plain_->add(rows, change);
   }
 
+  // W here is V, which does not determine the plain weights: they are summed anew from A.
   void reset(const std::vector<double>&, const Dual& A) override {
     std::vector<double> W;
     sums_.weights_of(A, W);
@@ -144,6 +145,7 @@ class ClassScores final : public BlockScores, public FaceScores {
   double product(const std::vector<double>& U, std::vector<double>* S) override {
     U_ = &U;
     products_->weigh(U, W_);
+    // The curvature is that of V: phi couples the classes, of which the plain W(U) knows nothing.
     map_->reduce(W_, V_, threads_);
     double norm2 = 0.0;
     for (const double v : V_) norm2 += v * v;
@@ -260,6 +262,7 @@ class ClassEngine final : public HostEngine {
   }
 
  private:
+  // What the plain engine says, with the roundings and the underflows that phi adds on the way (G1).
   static Geometry geometry_of(const ClassMap& map, Geometry plain) {
     plain.dimension = plain.dimension / map.m() * map.p();
     plain.terms += map.m() + 2;

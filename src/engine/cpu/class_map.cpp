@@ -32,6 +32,7 @@ ClassMap::ClassMap(const FeatureView& phi) {
     value_.push_back(value);
   });
   for (std::size_t j = 1; j < begin_.size(); ++j) begin_[j] += begin_[j - 1];
+  // As for X (data/features.hpp): dense products from a quarter on.
   if (4.0 * static_cast<double>(value_.size()) > static_cast<double>(m_) * static_cast<double>(p_)) {
     dense_.assign(static_cast<std::size_t>(m_ * p_), 0.0);
     transposed_ = dense_;

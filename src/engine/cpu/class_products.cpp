@@ -30,6 +30,7 @@ void add_scaled(double factor, const double* from, std::int64_t count, double* t
 void ClassMap::prepare_products() {
   constexpr double most_bytes = 256e6;
   const double m = static_cast<double>(m_);
+  // Going through phi and back takes two loops over its non-zeros; with phi phi^T it is one BLAS product of m^2.
   if (!G_.empty() || m * m > 4.0 * static_cast<double>(value_.size()) || 8.0 * m * m > most_bytes) return;
   std::vector<double> G(static_cast<std::size_t>(m_ * m_));
   if (!dense_.empty()) {

@@ -1,3 +1,4 @@
+// The plain engine: the Kronecker map behind the panels that all CPU engines share.
 #include "engine/cpu/cpu_engine.hpp"
 
 #include <limits>
@@ -32,6 +33,7 @@ class KroneckerMap {
   void scores(std::int64_t begin, std::int64_t end, T* S, std::vector<T>& scratch) const {
     scorer_.scores(begin, end, S, scratch);
   }
+  // Certificates multiply in double whatever the features are; a scorer of its own, so that a pass keeps its weights.
   Scorer<double> exact_scores(const std::vector<double>& W) const {
     Scorer<double> scorer(X_, m_, bias_);
     scorer.set_weights(W.data(), threads_);
@@ -40,6 +42,7 @@ class KroneckerMap {
   std::int64_t terms(std::int64_t i) const {
     return std::visit([i](const auto& X) { return row_of(X, i).count; }, X_) + 1;  // and the constant feature
   }
+  // ||s_ij|| <= ||x_i|| max_j ||w_j||: what G1's bound on rounding is a multiple of.
   double longest_weights(const std::vector<double>& W) const {
     const auto D = static_cast<std::size_t>(D_);
     double longest = 0.0;

@@ -44,6 +44,7 @@ class DenseProduct final : public FaceProduct<T> {
       value_[at] = problem_.factor(groups_.row()[at]) * U[groups_.carried()[at]];
     }
     W_.assign(static_cast<std::size_t>(m * D), T{0});
+    // Strips of features share out the work where there are many; where there are few, the classes are cut as well.
     const std::int64_t strips = std::max<std::int64_t>(1, (d + strip - 1) / strip);
     const std::int64_t parts = std::min<std::int64_t>(m, strips >= 4 * threads_ ? 1 : 4 * threads_);
     parallel_for(strips * parts, threads_worth(products(), threads_), [&](std::int64_t task) {
@@ -103,6 +104,7 @@ class SparseProduct final : public FaceProduct<T> {
     std::vector<std::int64_t> count(static_cast<std::size_t>(X.cols), 0);
     const std::int64_t total = stored_values(X);
     for_stored(X, [&](std::int64_t, std::int64_t c, T) { ++count[static_cast<std::size_t>(c)]; });
+    // Four parts a thread, so that slow ones even out.
     const std::int64_t parts = threads == 1 ? 1 : 4 * threads;
     std::int64_t seen = 0;
     bounds_.push_back(0);

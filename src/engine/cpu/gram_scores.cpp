@@ -19,6 +19,7 @@ namespace {
 // G (n x n) = X X^T, by panels of rows; only panels on and below the diagonal are computed.
 template <class T>
 void fill_gram(const DenseView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
+  // G is symmetric: half of its panels are computed, and each is written twice.
   SingleThreadedBlas blas;
   constexpr std::int64_t panel = 256;
   const std::int64_t n = X.rows, panels = (n + panel - 1) / panel;
@@ -35,6 +36,7 @@ void fill_gram(const DenseView<T>& X, const Bias& bias, int threads, const Pause
       }
     }
   };
+  // One row of panels between two pauses: all n^2 d / 2 products may take long.
   for (std::int64_t a = 0; a < panels; ++a) {
     if (pause) pause();
     parallel_for(a + 1, threads, [&](std::int64_t b) { fill(a, b); });
@@ -76,10 +78,12 @@ class GramScores final : public BlockScores, public FaceScores {
   std::int64_t block_rows() const override { return 64; }
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    // Made here and not in the constructor, because here it can be stopped.
     if (!gram_) use(make_gram(problem_, threads_, pause_));
     const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m), n = static_cast<std::size_t>(n_);
     S.resize(count * m);
     G.resize(count * count);
+    // Class by class, as S_ lies.
     for (std::size_t j = 0; j < m; ++j) {
       const T* scores = S_.data() + j * n;
       for (std::size_t r = 0; r < count; ++r) S[r * m + j] = static_cast<double>(scores[rows[r]]);
@@ -98,6 +102,8 @@ class GramScores final : public BlockScores, public FaceScores {
   }
 
   void reset(const std::vector<double>& W, const Dual&) override {
+    // From X and W in double, and not from G, which has the precision of the features: rounding is what this takes
+    // away.
     SingleThreadedBlas blas;
     const std::int64_t m = problem_.m, panel = panel_rows(m);
     Scorer<double> scorer(problem_.X, m, problem_.bias);
@@ -141,6 +147,7 @@ class GramScores final : public BlockScores, public FaceScores {
   // Rows meet only in the classes that both have entries for.
   double product(const std::vector<double>& U, std::vector<double>* S) override {
     last_ = U;
+    // One partial sum a class, added in order: the same bits for any number of threads.
     std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
     if (S) S->resize(U.size());
     parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {

@@ -1,3 +1,5 @@
+// Dense panels are one BLAS product. A sparse row is a sum of rows of W^T, which is why the weights lie feature by
+// feature there: all classes of a feature are neighbours.
 #include "engine/cpu/scorer.hpp"
 
 #include <algorithm>
@@ -77,6 +79,7 @@ void Scorer<R>::set_weights(const double* W, int threads) {
 template <class R>
 void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, std::vector<R>& scratch) const {
   std::visit([&](const auto& X) { panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
+  // The constant feature is stored nowhere, and so is no part of the product.
   if (!bias_.given()) return;
   for (std::int64_t i = 0; i < end - begin; ++i) {
     for (std::int64_t j = 0; j < m_; ++j) S[i * m_ + j] += bias_scores_[static_cast<std::size_t>(j)];

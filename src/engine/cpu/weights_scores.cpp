@@ -88,6 +88,7 @@ class DenseWeights final : public Weights<T> {
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
     const std::int64_t count = static_cast<std::int64_t>(rows.size()), m = problem_.m, d = X_.cols, D = problem_.D();
+    // Copied side by side: the rows of a block lie all over X, and two products and an update read them.
     for (std::int64_t r = 0; r < count; ++r) {
       const T* x = X_.data + rows[static_cast<std::size_t>(r)] * X_.stride;
       std::copy(x, x + d, gathered_.data() + r * d);
@@ -105,6 +106,7 @@ class DenseWeights final : public Weights<T> {
       multiply_transposed(count, to - from, d, gathered_.data(), d, weights_.data() + from * D, D,
                           scores_.data() + from, m);
     });
+    // The row steps are in double: they subtract numbers that are nearly equal.
     S.assign(scores_.begin(), scores_.end());
     G.assign(gram_.begin(), gram_.end());
     if (!problem_.bias.given()) return;
@@ -172,6 +174,7 @@ class SparseWeights final : public Weights<T> {
     scores_.resize(static_cast<std::size_t>(m));
     sparse_scores(x.value, x.columns, x.count, weights_.data(), pitch_, m, scores_.data());
     S.assign(scores_.begin(), scores_.end());
+    // The Gram matrix of one row is its squared length, which is known.
     G.assign(1, lengths2_[static_cast<std::size_t>(i)]);
     problem_.bias.add_scores(weights_.data() + problem_.d * pitch_, 1, m, S.data());
   }

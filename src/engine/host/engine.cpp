@@ -1,3 +1,5 @@
+// The verbs of an engine that need no scores, row by row. Sums that reach a certificate are in long double and run in
+// the order of the rows.
 #include "engine/host/engine.hpp"
 
 #include <algorithm>
@@ -69,6 +71,7 @@ BlockAscent& HostEngine::block_ascent() {
 }
 
 void HostEngine::see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const {
+  // The ascent is this engine's own: there is no other kind here.
   static_cast<HostBlockAscent&>(ascent).shares()[static_cast<std::size_t>(i)] = gap_share(
       problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), on_host(A)[i], space.u, space.scratch);
 }
@@ -105,6 +108,7 @@ InsideSums HostEngine::put_inside(Dual& A) {
   for (std::int64_t i = 0; i < problem_.n; ++i) {
     const RowView before = on_host(A)[i];
     if (before.empty()) continue;
+    // A copy: most rows are inside already, and are not written.
     alpha.assign(before.begin(), before.end());
     const double missed = topwolf::put_inside(problem_.loss, problem_.label(i), alpha, scratch);
     if (missed > 0.0) on_host(A).assign(i, alpha);

@@ -108,6 +108,7 @@ void FaceAscent::find_face(const HostDual& A) {
     }
     free_.row_begin[i + 1] = static_cast<std::int64_t>(free_.size());
   }
+  // The gradient is kept whole, for the slope of the step; what conjugate gradients start from is its part in the face.
   scores_.set_entries(free_);
   scores_.entry_scores(product_);
   gradient_.resize(free_.size());
@@ -171,6 +172,7 @@ void FaceAscent::conjugate_gradients(const std::function<void()>& pause) {
     return residual_[e] * direction_[e];
   });
   const double start = left;
+  // As many iterations as the last faces were worth: a face that changes soon does not pay for a precise solution.
   for (std::int64_t t = 0; t < iterations_ && left > enough * start; ++t) {
     pause();
     const double direction2 =
