@@ -9,7 +9,6 @@
 #include "commands.hpp"
 #include "core/clock.hpp"
 #include "core/fail.hpp"
-#include "core/names.hpp"
 #include "core/threads.hpp"
 #include "data/cost_matrix.hpp"
 #include "data_options.hpp"
@@ -141,9 +140,9 @@ Json to_json(const Arguments& arguments, const Audit& audit) {
   document["lambda"] = training.model.lambda;
   document["C"] = training.C;
   document["bias"] = audit.options.bias;
-  document["normalize"] = name_of(audit.model.normalization.kind);
+  document["normalize"] = to_string(audit.model.normalization.kind);
   document["tolerance"] = *audit.options.tolerance;
-  document["precision"] = name_of(audit.data.X.precision());
+  document["precision"] = to_string(audit.data.X.precision());
   document["threads"] = resolve_threads(audit.options.threads);
   document["seed"] = audit.options.seed;
   document["model"] = arguments.required_positional(1);

@@ -27,13 +27,6 @@ struct Job {
   Warnings warnings;
 };
 
-Metric metric_of(const Arguments& arguments) {
-  const std::string name = arguments.choice("metric");
-  for (const auto metric : {Metric::top1, Metric::top3, Metric::top5, Metric::top10, Metric::cost})
-    if (topwolf::to_string(metric) == name) return metric;
-  return Metric::top1;
-}
-
 void warn_of_small_classes(const Dataset& data, std::int64_t folds, Warnings& warnings) {
   std::vector<std::int64_t> rows(data.classes.names.size(), 0);
   for (const std::int32_t y : data.y) ++rows[static_cast<std::size_t>(y)];
@@ -189,7 +182,7 @@ int run_cv(const Arguments& arguments) {
   job.options.train = training_options(arguments);
   job.options.losses = losses_of(arguments);
   job.options.C = grid_of(arguments);
-  job.options.metric = metric_of(arguments);
+  job.options.metric = parse_name<Metric>(arguments.choice("metric")).value();
   job.options.one_standard_error = arguments.choice("choose") == "one-se";
   job.folds = arguments.integer("folds", 2, 1000).value_or(job.folds);
   const bool costs = arguments.has("cost-matrix") || arguments.has("taxonomy") || arguments.has("margins");

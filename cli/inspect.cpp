@@ -5,7 +5,6 @@
 
 #include "commands.hpp"
 #include "core/escape.hpp"
-#include "core/names.hpp"
 #include "data_options.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
@@ -21,10 +20,10 @@ Json describe_model(const Model& model) {
   document["d"] = model.d;
   if (!model.columns.empty()) document["features_with_weights"] = model.columns.size();
   document["bias"] = model.bias;
-  document["precision"] = name_of(model.precision);
-  document["normalize"] = name_of(model.normalization.kind);
+  document["precision"] = to_string(model.precision);
+  document["normalize"] = to_string(model.normalization.kind);
   document["index_base"] = model.index_base;
-  document["label_type"] = name_of(model.classes.type);
+  document["label_type"] = to_string(model.classes.type);
   document["classes"] = model.classes.names;
   if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
   if (!model.certified) return document;
@@ -58,11 +57,11 @@ Json describe_data(const RawDataset& raw) {
   document["d"] = X.cols();
   document["storage"] = X.sparse() ? "sparse" : "dense";
   document["stored_values"] = stored;
-  document["precision"] = name_of(X.precision());
+  document["precision"] = to_string(X.precision());
   document["index_base"] = raw.index_base;
   document["unlabelled"] = unlabelled;
   document["m"] = classes.size();
-  document["label_type"] = classes.names.empty() ? Json(nullptr) : Json(name_of(classes.type));
+  document["label_type"] = classes.names.empty() ? Json(nullptr) : Json(to_string(classes.type));
   document["classes"] = classes.names;
   document["rows_of_class"] = counts;
   return document;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/fail.hpp"
-#include "core/names.hpp"
 #include "data_options.hpp"
 #include "problem_options.hpp"
 #include "signals.hpp"
@@ -21,13 +20,8 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 TrainOptions training_options(const Arguments& arguments) {
   TrainOptions options;
   arguments.choice("normalize");  // refused here, used when the rows are there
-  const std::string solver = arguments.choice("solver");
-  for (const auto name :
-       {SolverName::automatic, SolverName::block, SolverName::apg, SolverName::lsfw, SolverName::stdfw, SolverName::pg})
-    if (topwolf::to_string(name) == solver) options.solver = name;
-  const std::string scores = arguments.choice("scores");
-  for (const auto name : {ScoresName::automatic, ScoresName::weights, ScoresName::gram})
-    if (topwolf::to_string(name) == scores) options.scores = name;
+  options.solver = parse_name<SolverName>(arguments.choice("solver")).value();
+  options.scores = parse_name<ScoresName>(arguments.choice("scores")).value();
   options.tolerance = arguments.real("tolerance");
   options.absolute_gap = arguments.real("absolute-gap");
   options.max_iterations = arguments.integer("max-iterations", 1, largest).value_or(options.max_iterations);
@@ -124,8 +118,8 @@ void add_data(Json& document, const Dataset& data) {
   document["n"] = data.X.rows();
   document["d"] = data.X.cols();
   document["m"] = data.classes.size();
-  document["normalize"] = name_of(data.normalization.kind);
-  document["precision"] = name_of(data.X.precision());
+  document["normalize"] = to_string(data.normalization.kind);
+  document["precision"] = to_string(data.X.precision());
 }
 
 }  // namespace topwolf::cli

@@ -12,6 +12,10 @@
 namespace topwolf {
 
 enum class LabelType { integer, real, boolean, text };
+template <>
+struct Names<LabelType> {
+  static constexpr std::array<std::string_view, 4> all{"integer", "real", "boolean", "text"};
+};
 
 // The classes in their order; class j is printed as names[j].
 struct ClassList {
@@ -22,6 +26,10 @@ struct ClassList {
 
 // A stored preparation of the features, made on the training data and applied again when predicting.
 enum class NormalizeKind { none, unit, maxabs };
+template <>
+struct Names<NormalizeKind> {
+  static constexpr std::array<std::string_view, 3> all{"none", "unit", "maxabs"};
+};
 struct Normalization {
   NormalizeKind kind = NormalizeKind::none;
   std::vector<double> scale;  // maxabs: d column maxima (0 for a column of zeros); else empty

@@ -8,11 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "topwolf/names.hpp"
+
 namespace topwolf {
 
 enum class LossName { max_hinge, top_k, usunier, weighted_top_k, weighted_usunier };
-
-std::string_view to_string(LossName name);  // "max-hinge", ...
+template <>
+struct Names<LossName> {
+  static constexpr std::array<std::string_view, 5> all{"max-hinge", "top-k", "usunier", "weighted-top-k",
+                                                       "weighted-usunier"};
+};
 
 // What a user asks for; k and rho are filled in when the number of classes is known.
 struct LossSpec {

@@ -8,9 +8,15 @@
 #include <variant>
 #include <vector>
 
+#include "topwolf/names.hpp"
+
 namespace topwolf {
 
 enum class Precision { float32, float64 };
+template <>
+struct Names<Precision> {
+  static constexpr std::array<std::string_view, 2> all{"float32", "float64"};
+};
 
 // X: (rows x cols), row-major; row i starts at data + i * stride.
 template <class T>

@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "topwolf/loss.hpp"
 #include "topwolf/matrix.hpp"
@@ -13,13 +12,17 @@
 namespace topwolf {
 
 enum class SolverName { automatic, block, apg, lsfw, stdfw, pg };
-
-std::string_view to_string(SolverName name);  // "auto", "block", "apg", "lsfw", "stdfw", "pg"
+template <>
+struct Names<SolverName> {
+  static constexpr std::array<std::string_view, 6> all{"auto", "block", "apg", "lsfw", "stdfw", "pg"};
+};
 
 // How the block solver holds the scores.
 enum class ScoresName { automatic, weights, gram };
-
-std::string_view to_string(ScoresName name);  // "auto", "weights", "gram"
+template <>
+struct Names<ScoresName> {
+  static constexpr std::array<std::string_view, 3> all{"auto", "weights", "gram"};
+};
 
 // Long jobs: their state goes to a file from time to time, and before they end without having converged. A job that is
 // resumed ends with the same bits as one that was never stopped, and for that runs on as many threads as it did. One

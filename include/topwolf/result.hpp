@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,8 +11,11 @@
 namespace topwolf {
 
 enum class Status { converged, iteration_limit, time_limit, stalled, interrupted };
-
-std::string_view to_string(Status status);  // "converged", "iteration_limit", ...
+template <>
+struct Names<Status> {
+  static constexpr std::array<std::string_view, 5> all{"converged", "iteration_limit", "time_limit", "stalled",
+                                                       "interrupted"};
+};
 
 // Computed in double at the returned point: the optimum lies in [dual, primal].
 struct Certificate {

@@ -64,8 +64,10 @@ SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepO
 // ---- Cross-validation
 
 enum class Metric { top1, top3, top5, top10, cost };
-
-std::string_view to_string(Metric metric);  // "top1", ..., "cost"
+template <>
+struct Names<Metric> {
+  static constexpr std::array<std::string_view, 5> all{"top1", "top3", "top5", "top10", "cost"};
+};
 
 struct CvOptions {
   TrainOptions train;            // its loss, C and lambda are not used

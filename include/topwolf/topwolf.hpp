@@ -9,6 +9,7 @@
 #include "topwolf/loss.hpp"
 #include "topwolf/matrix.hpp"
 #include "topwolf/model.hpp"
+#include "topwolf/names.hpp"
 #include "topwolf/options.hpp"
 #include "topwolf/plan.hpp"
 #include "topwolf/result.hpp"

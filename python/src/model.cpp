@@ -4,7 +4,6 @@
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
-#include "core/names.hpp"
 #include "module.hpp"
 
 namespace topwolf::python {
@@ -124,10 +123,10 @@ nb::dict to_dict(Model model) {
   const std::size_t kept = model.columns.size();
   out["columns"] = kept > 0 ? to_array(std::move(model.columns), {kept}) : nb::none();
   out["bias"] = model.bias;
-  out["precision"] = name_of(model.precision).data();
+  out["precision"] = to_string(model.precision).data();
   out["class_names"] = model.classes.names;
-  out["label_type"] = name_of(model.classes.type).data();
-  out["normalization"] = name_of(model.normalization.kind).data();
+  out["label_type"] = to_string(model.classes.type).data();
+  out["normalization"] = to_string(model.normalization.kind).data();
   const std::size_t scales = model.normalization.scale.size();
   out["normalization_scale"] = numbers_or_none(std::move(model.normalization.scale), {scales});
   out["index_base"] = model.index_base;
@@ -142,7 +141,7 @@ nb::dict to_dict(Model model) {
   out["weight_sum"] = model.weight_sum;
   out["solver"] = model.solver;
   out["certified"] = model.certified;
-  out["status"] = name_of(model.status).data();
+  out["status"] = to_string(model.status).data();
   out["primal"] = model.certificate.primal;
   out["dual"] = model.certificate.dual;
   out["iterations"] = model.iterations;

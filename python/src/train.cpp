@@ -12,19 +12,17 @@
 #include <stdexcept>
 
 #include "core/clock.hpp"
-#include "core/names.hpp"
 #include "module.hpp"
 #include "report/progress.hpp"
 
 namespace topwolf::python {
 namespace {
 
-SolverName solver_from(const std::string& name) {
-  for (const SolverName solver : {SolverName::automatic, SolverName::block, SolverName::apg, SolverName::lsfw,
-                                  SolverName::stdfw, SolverName::pg}) {
-    if (to_string(solver) == name) return solver;
-  }
-  throw nb::value_error(("the solver is unknown: " + name).c_str());
+template <class E>
+E named(const char* what, const std::string& name) {
+  const std::optional<E> value = parse_name<E>(name);
+  if (!value) throw nb::value_error(("the " + std::string(what) + " is unknown: " + name).c_str());
+  return *value;
 }
 
 // The dual as SciPy's (indptr, indices, data).
@@ -54,7 +52,7 @@ TrainOptions options_from(const nb::dict& given) {
   options.loss.smoothing = nb::cast<double>(given["smoothing"]);
   options.C = nb::cast<double>(given["C"]);
   options.tolerance = nb::cast<double>(given["tolerance"]);
-  options.solver = solver_from(nb::cast<std::string>(given["solver"]));
+  options.solver = named<SolverName>("solver", nb::cast<std::string>(given["solver"]));
   options.max_iterations = nb::cast<std::int64_t>(given["max_iterations"]);
   options.time_limit_s = nb::cast<std::optional<double>>(given["time_limit"]);
   options.bias = nb::cast<double>(given["bias"]);
@@ -229,7 +227,7 @@ nb::dict train_tensor(const PyFeatures& psi, const LabelArray& y, std::int64_t m
   out["K"] = result.loss.K();
   out["primal"] = result.certificate.primal;
   out["dual_value"] = result.certificate.dual;
-  out["status"] = name_of(result.status).data();
+  out["status"] = to_string(result.status).data();
   out["iterations"] = result.iterations;
   out["choice"] = result.choice;
   out["seconds"] = result.seconds;
@@ -249,13 +247,6 @@ std::vector<Fold> folds_from(const nb::list& folds) {
         {{training.data(), training.data() + training.size()}, {held_out.data(), held_out.data() + held_out.size()}});
   }
   return out;
-}
-
-Metric metric_from(const std::string& name) {
-  for (const Metric metric : {Metric::top1, Metric::top3, Metric::top5, Metric::top10, Metric::cost}) {
-    if (to_string(metric) == name) return metric;
-  }
-  throw nb::value_error(("the metric is unknown: " + name).c_str());
 }
 
 // What one field of the points says about the folds, (points x folds).
@@ -317,7 +308,7 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
   asked.losses = {asked.train.loss};
   asked.C = to_vector(Cs);
   asked.folds = folds_from(folds);
-  asked.metric = metric_from(metric);
+  asked.metric = named<Metric>("metric", metric);
   asked.refit = refit;
   if (!judge.is_none()) {
     asked.judge = [&](std::size_t fold, const LossSpec&, const std::vector<double>& W) {
@@ -336,7 +327,7 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
   nb::dict out;
   out["error"] = error;
   out["given_up"] = given_up || result.fits == 0;
-  out["ended"] = result.ended ? nb::object(nb::str(name_of(*result.ended).data())) : nb::none();
+  out["ended"] = result.ended ? nb::object(nb::str(to_string(*result.ended).data())) : nb::none();
   out["complete"] = result.complete;
   out["fits"] = result.fits;
   out["errors"] = by_point(result, &CvPoint::errors);

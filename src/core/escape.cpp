@@ -1,3 +1,4 @@
+// Control characters are looked for in UTF-8, because C1 and the line separators have two and three bytes there.
 #include "core/escape.hpp"
 
 #include <fmt/format.h>

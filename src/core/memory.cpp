@@ -1,3 +1,4 @@
+// The kernel's own words, from /proc and /sys: what it does not say is no limit.
 #include "core/memory.hpp"
 
 #include <fmt/format.h>
@@ -79,6 +80,7 @@ void bound_by_group(const std::string& root, std::string path, const GroupFiles&
     const double limit = number_in(folder + files.limit);
     if (limit < no_limit) {
       const double used = number_in(folder + files.used);
+      // Cached files count as used, but the kernel gives them up when somebody asks for memory.
       const double cached = number_after(folder + "memory.stat", files.reclaimable).value_or(0.0);
       bound(memory, limit, used < no_limit ? std::max(0.0, used - cached) : 0.0,
             fmt::format("the control group {}", path.empty() ? "/" : path));

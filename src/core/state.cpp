@@ -1,3 +1,4 @@
+// A state is a list of named arrays. Names of parts are joined by dots, so that a part is a range of the list.
 #include "core/state.hpp"
 
 namespace topwolf {

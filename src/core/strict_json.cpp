@@ -47,4 +47,13 @@ bool says(const nlohmann::json& object, const char* key, std::string_view text) 
   return found != object.end() && found->is_string() && found->get_ref<const std::string&>() == text;
 }
 
+bool is_utf8(const std::string& text) {
+  try {
+    static_cast<void>(nlohmann::json(text).dump());
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
 }  // namespace topwolf

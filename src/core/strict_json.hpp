@@ -14,4 +14,7 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& path,
 // thrown.
 bool says(const nlohmann::json& object, const char* key, std::string_view text);
 
+// Whether bytes are UTF-8 text, as JSON demands.
+bool is_utf8(const std::string& text);
+
 }  // namespace topwolf

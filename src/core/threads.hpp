@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <limits>
+#include <mutex>
 #include <numeric>
 #include <vector>
 
@@ -47,6 +50,27 @@ void parallel_for(std::int64_t count, int threads, Body&& body) {
     }
   };
   on_threads(static_cast<int>(std::min<std::int64_t>(threads, count)), std::ref(work));
+}
+
+// The same where the error must not depend on the number of threads: that of the lowest i wins.
+template <class Body>
+void parallel_first_error(std::int64_t count, int threads, Body&& body) {
+  std::atomic<std::int64_t> failed = std::numeric_limits<std::int64_t>::max();
+  std::exception_ptr error;
+  std::mutex guard;
+  parallel_for(count, threads, [&](std::int64_t i) {
+    if (i > failed) return;
+    try {
+      body(i);
+    } catch (...) {
+      std::lock_guard lock(guard);
+      if (i < failed) {
+        failed = i;
+        error = std::current_exception();
+      }
+    }
+  });
+  if (error) std::rethrow_exception(error);
 }
 
 // A task's share of a sum over plain numbers.

@@ -2,7 +2,7 @@
 // (TOPWOLF_ARCHIVES=OFF), such as the Python package: what would need them says so.
 #include "core/fail.hpp"
 #include "data/decompress.hpp"
-#include "data/npz.hpp"
+#include "data/readers.hpp"
 #include "data/zip_writer.hpp"
 
 namespace topwolf {

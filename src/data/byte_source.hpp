@@ -6,11 +6,17 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "data/buffer.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {
+
+// What the first bytes of a file say it is, whatever its name.
+enum class Compression { none, gzip, bzip2, xz, zstd };
+Compression compression_of(std::string_view bytes);
+bool is_zip(std::string_view bytes);
 
 // How the source is called in messages: "-" is standard input.
 std::string display_name(const std::string& path);

@@ -1,13 +1,13 @@
 // .twd: a tensor file with the features, the labels and their spellings. Spellings are bytes, not JSON: a label need
 // not be UTF-8.
-#include "data/cache.hpp"
+#include "data/readers.hpp"
+#include "data/write.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/fail.hpp"
-#include "core/names.hpp"
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
 #include "data/features.hpp"
@@ -96,7 +96,7 @@ void write_cache(const RawDataset& raw, const std::string& path) {
   std::vector<Tensor> tensors{make_tensor("label", raw.label), make_tensor("spelling", bytes),
                               make_tensor("spelling_end", ends)};
   json metadata = {{"format", format_name}, {"version", format_version}, {"index_base", raw.index_base}};
-  if (raw.label_type) metadata["label_type"] = name_of(*raw.label_type);
+  if (raw.label_type) metadata["label_type"] = to_string(*raw.label_type);
   std::visit(
       [&](const auto& X) {
         metadata["rows"] = X.rows;

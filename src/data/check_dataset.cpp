@@ -6,7 +6,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 
 namespace topwolf {
 namespace {
@@ -18,13 +18,13 @@ template <class T>
 void check_layout(const CsrView<T>& X) {
   for (std::int64_t i = 0; i < X.rows; ++i) {
     std::int64_t before = -1;
-    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
-      if (X.column[p] <= before || X.column[p] >= X.cols) {
-        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, X.column[p],
-             before, X.cols - 1);
+    for_row(X, i, [&](std::int64_t column, T) {
+      if (column <= before || column >= X.cols) {
+        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, column, before,
+             X.cols - 1);
       }
-      before = X.column[p];
-    }
+      before = column;
+    });
   }
 }
 
@@ -44,33 +44,18 @@ void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y, 
   }
 }
 
-// Calls body(i, j, value) for what is stored.
-template <class T, class Body>
-void for_stored(const DenseView<T>& view, const Body& body) {
-  for (std::int64_t i = 0; i < view.rows; ++i) {
-    for (std::int64_t j = 0; j < view.cols; ++j) body(i, j, static_cast<double>(view.data[i * view.stride + j]));
-  }
-}
-
-template <class T, class Body>
-void for_stored(const CsrView<T>& view, const Body& body) {
-  for (std::int64_t i = 0; i < view.rows; ++i) {
-    for (std::int64_t e = view.row_begin[i]; e < view.row_begin[i + 1]; ++e) {
-      body(i, view.column[e], static_cast<double>(view.value[e]));
-    }
-  }
-}
-
 }  // namespace
 
-void check_features(const FeatureView& view, int threads, const std::string& source) {
+std::vector<double> check_features(const FeatureView& view, int threads, const std::string& source) {
   std::visit([](const auto& X) { check_layout(X); }, view);
-  const auto lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
+  // The length of a row is finite exactly if all of it is: one scan finds NaN, infinity and squares that overflow.
+  std::vector<double> lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
   const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
   if (bad != lengths2.end()) {
     fail(ErrorKind::data, "{}row {} holds a number that is not finite, or too large to be squared", prefix(source),
          bad - lengths2.begin() + 1);
   }
+  return lengths2;
 }
 
 void check_labels(const std::vector<std::int32_t>& y, std::int64_t n, std::int64_t m) {
@@ -140,14 +125,15 @@ void check_class_features(const Features& phi, std::int64_t m) {
   }
 }
 
-void check_dataset(const Dataset& data, int threads) {
+std::vector<double> check_dataset(const Dataset& data, int threads) {
   const std::int64_t n = data.X.rows(), m = data.classes.size();
   if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
   check_labels(data.y, n, m);
-  check_features(data.X.view(), threads, data.source);
+  std::vector<double> lengths2 = check_features(data.X.view(), threads, data.source);
   check_weights(data.weights, n);
   check_margins(data.margins, data.y, m);
   check_class_features(data.class_features, m);
+  return lengths2;
 }
 
 }  // namespace topwolf

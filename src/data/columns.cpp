@@ -1,3 +1,5 @@
+// A file with hashed features may use one column in a thousand. W and the sums over rows are m x D, and would be mostly
+// zeros that every pass goes over.
 #include "data/columns.hpp"
 
 #include <algorithm>
@@ -72,6 +74,7 @@ Features narrowed(const CsrView<T>& X, const std::vector<std::int32_t>& columns,
   std::vector<std::int32_t> places = places_of(X, columns);
   const auto width = static_cast<std::int64_t>(columns.size());
   if (std::find(places.begin(), places.end(), -1) == places.end()) {
+    // Nothing is left out: values and row bounds are shared, and only the columns are new.
     const auto owner = std::make_shared<std::pair<Features, std::vector<std::int32_t>>>(whole, std::move(places));
     return Features(CsrView<T>{X.row_begin, owner->second.data(), X.value, X.rows, width}, owner);
   }

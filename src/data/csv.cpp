@@ -1,12 +1,12 @@
 // Which column is the label, and the rows as numbers.
-#include "data/csv.hpp"
+#include "data/readers.hpp"
 
 #include <algorithm>
 #include <charconv>
 
 #include "core/fail.hpp"
 #include "data/csv_reader.hpp"
-#include "data/label_table.hpp"
+#include "data/labels.hpp"
 #include "data/text.hpp"
 
 namespace topwolf {

@@ -14,7 +14,7 @@
 #include <new>
 
 #include "core/fail.hpp"
-#include "data/first_bytes.hpp"
+#include "data/byte_source.hpp"
 
 namespace topwolf {
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/memory.hpp"
+#include "data/rows.hpp"
 
 namespace topwolf {
 
@@ -58,21 +60,17 @@ std::int64_t drop_columns(CsrStore<T>& X, std::int64_t cols) {
 }
 
 template <class T>
-DenseStore<T> to_dense(CsrStore<T>& X) {
-  DenseStore<T> dense{{}, X.rows, X.cols};
-  if (static_cast<std::int64_t>(X.values.size()) == X.rows * X.cols) {
-    dense.values = std::move(X.values);  // nothing is missing: they are the dense rows
-    return dense;
-  }
-  dense.values.resize(static_cast<std::size_t>(X.rows * X.cols));
-  for (std::int64_t i = 0; i < X.rows; ++i) {
-    T* const row = dense.values.data() + i * X.cols;
-    for (std::int64_t k = X.row_begin[static_cast<std::size_t>(i)]; k < X.row_begin[static_cast<std::size_t>(i) + 1];
-         ++k) {
-      row[X.column[static_cast<std::size_t>(k)]] = X.values[static_cast<std::size_t>(k)];
-    }
-  }
+DenseStore<T> to_dense(const CsrView<T>& X) {
+  DenseStore<T> dense{std::vector<T>(static_cast<std::size_t>(X.rows * X.cols)), X.rows, X.cols};
+  for_stored(X, [&](std::int64_t i, std::int64_t column, T value) { row_of(dense, i).value[column] = value; });
   return dense;
+}
+
+// What share of all cells is stored.
+template <class T>
+double fill_of(const CsrView<T>& X) {
+  const double cells = static_cast<double>(X.rows) * static_cast<double>(X.cols);
+  return cells > 0.0 ? static_cast<double>(stored_values(X)) / cells : 0.0;
 }
 
 template <class To, class From>
@@ -85,6 +83,7 @@ std::vector<To> convert_values(const std::vector<From>& values) {
 template <class To, class From>
 DenseStore<To> convert_store(const DenseStore<From>& X, const std::string& name) {
   DenseStore<To> result{convert_values<To>(X.values), X.rows, X.cols};
+  // Checked after the conversion: a double may be finite and too large for a float.
   const auto bad = std::find_if_not(result.values.begin(), result.values.end(), [](To v) { return std::isfinite(v); });
   if (bad != result.values.end()) {
     const std::int64_t k = bad - result.values.begin();
@@ -153,15 +152,38 @@ std::int64_t fit_columns(FeatureStore& X, std::int64_t cols, const std::string& 
       X);
 }
 
+// Two thresholds, because two things are known. A loader knows nothing about the use, and dense must not be larger: an
+// index takes as much room as a float32. Training goes over the rows many times, and dense rows are several times
+// faster, non-zero by non-zero; there it is memory that sets the limit.
 void make_dense_if_full(FeatureStore& X) {
   std::visit(
       [&]<class Store>(Store& store) {
         if constexpr (requires { store.row_begin; }) {
-          const double all = static_cast<double>(store.rows) * static_cast<double>(store.cols);
-          if (static_cast<double>(store.values.size()) > 0.5 * all) X = FeatureStore(to_dense(store));
+          if (fill_of(store.view()) <= 0.5) return;
+          const bool nothing_missing = static_cast<std::int64_t>(store.values.size()) == store.rows * store.cols;
+          auto dense = nothing_missing
+                           ? decltype(to_dense(store.view())){std::move(store.values), store.rows, store.cols}
+                           : to_dense(store.view());
+          X = FeatureStore(std::move(dense));
         }
       },
       X);
+}
+
+Features dense_where_faster(const Features& X) {
+  constexpr double dense_enough = 0.25, share_of_memory = 0.25;
+  return std::visit(
+      [&]<class View>(const View& view) {
+        if constexpr (requires { view.row_begin; }) {
+          const double bytes =
+              sizeof(typename View::Value) * static_cast<double>(view.rows) * static_cast<double>(view.cols);
+          if (fill_of(view) >= dense_enough && bytes <= share_of_memory * process_memory().limit) {
+            return Features(FeatureStore(to_dense(view)));
+          }
+        }
+        return X;
+      },
+      X.view());
 }
 
 void convert_precision(FeatureStore& X, Precision precision, const std::string& name) {

@@ -29,6 +29,9 @@ std::int64_t fit_columns(FeatureStore& X, std::int64_t cols, const std::string& 
 
 // Dense is smaller and faster when more than half of all values are stored.
 void make_dense_if_full(FeatureStore& X);
+// What training sees: CSR rows of which at least a quarter is stored, as dense rows if those take no more than a
+// quarter of the memory; otherwise X itself.
+Features dense_where_faster(const Features& X);
 
 void convert_precision(FeatureStore& X, Precision precision, const std::string& name);
 

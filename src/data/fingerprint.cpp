@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "data/rows.hpp"
 
 namespace topwolf {
 namespace {
@@ -35,21 +36,11 @@ class RowBuffer {
   std::vector<double> value_;
 };
 
-template <class T>
-void add_features(Hasher& hasher, const DenseView<T>& X) {
+template <class View>
+void add_features(Hasher& hasher, const View& X) {
   RowBuffer row;
   for (std::int64_t i = 0; i < X.rows; ++i) {
-    for (std::int64_t c = 0; c < X.cols; ++c) row.add(c, static_cast<double>(X.data[i * X.stride + c]));
-    row.flush(hasher);
-  }
-}
-
-template <class T>
-void add_features(Hasher& hasher, const CsrView<T>& X) {
-  RowBuffer row;
-  for (std::int64_t i = 0; i < X.rows; ++i) {
-    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p)
-      row.add(X.column[p], static_cast<double>(X.value[p]));
+    for_row(X, i, [&](std::int64_t column, double value) { row.add(column, value); });
     row.flush(hasher);
   }
 }
@@ -76,6 +67,7 @@ double weight_sum(const Dataset& data) {
 
 std::string fingerprint(const Dataset& data) {
   Hasher hasher;
+  // Columns and classes that do not occur leave no other trace.
   const std::int64_t shape[] = {data.X.rows(), data.X.cols(), data.classes.size()};
   add_values(hasher, shape, 3);
   std::visit([&](const auto& X) { add_features(hasher, X); }, data.X.view());

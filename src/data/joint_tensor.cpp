@@ -4,26 +4,10 @@
 
 #include "core/fail.hpp"
 #include "data/check_dataset.hpp"
+#include "data/rows.hpp"
 #include "topwolf/joint.hpp"
 
 namespace topwolf {
-namespace {
-
-// Calls body(column, value) for what row r stores.
-template <class T, class Body>
-void for_row(const DenseView<T>& X, std::int64_t r, const Body& body) {
-  const T* row = X.data + r * X.stride;
-  for (std::int64_t c = 0; c < X.cols; ++c) body(static_cast<std::size_t>(c), static_cast<double>(row[c]));
-}
-
-template <class T, class Body>
-void for_row(const CsrView<T>& X, std::int64_t r, const Body& body) {
-  for (std::int64_t e = X.row_begin[r]; e < X.row_begin[r + 1]; ++e) {
-    body(static_cast<std::size_t>(X.column[e]), static_cast<double>(X.value[e]));
-  }
-}
-
-}  // namespace
 
 JointTensor::JointTensor(Features rows, std::int64_t m) : rows_(std::move(rows)), m_(m) {
   if (m < 2) fail(ErrorKind::data, "there are {} classes, but a classifier needs at least two", m);
@@ -40,7 +24,7 @@ void JointTensor::scores(std::int64_t i, std::span<const double> w, std::span<do
       [&](const auto& X) {
         for (std::int64_t j = 0; j < m_; ++j) {
           double sum = 0.0;
-          for_row(X, i * m_ + j, [&](std::size_t c, double value) { sum += value * w[c]; });
+          for_row(X, i * m_ + j, [&](std::int64_t c, double value) { sum += value * w[static_cast<std::size_t>(c)]; });
           s[static_cast<std::size_t>(j)] = sum;
         }
       },
@@ -51,19 +35,21 @@ void JointTensor::accumulate(std::int64_t i, std::span<const Entry> alpha, std::
   std::visit(
       [&](const auto& X) {
         for (const auto& [j, a] : alpha) {
-          for_row(X, i * m_ + j, [&, a = a](std::size_t c, double value) { sum[c] += a * value; });
+          for_row(X, i * m_ + j,
+                  [&, a = a](std::int64_t c, double value) { sum[static_cast<std::size_t>(c)] += a * value; });
         }
       },
       rows_.view());
 }
 
+// Known without the two verbs: the engine would otherwise build each psi to measure it.
 double JointTensor::squared_length(std::int64_t i) const {
   return std::visit(
       [&](const auto& X) {
         double longest = 0.0;
         for (std::int64_t j = 0; j < m_; ++j) {
           double sum = 0.0;
-          for_row(X, i * m_ + j, [&](std::size_t, double value) { sum += value * value; });
+          for_row(X, i * m_ + j, [&](std::int64_t, double value) { sum += value * value; });
           longest = std::max(longest, sum);
         }
         return longest;

@@ -14,7 +14,7 @@
 
 #include "core/fail.hpp"
 #include "data/features.hpp"
-#include "data/label_table.hpp"
+#include "data/labels.hpp"
 #include "data/text.hpp"
 
 namespace topwolf {

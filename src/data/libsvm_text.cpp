@@ -1,7 +1,7 @@
 // Two passes over chunks that end at line ends. The first counts newlines and colons, which bound the rows and the
 // pairs, so that the second can write every chunk to its place in the final arrays: no copy, and of a file no more than
 // a chunk a thread is in memory beside the result. Where there were blank lines or comments, what follows is moved up.
-#include "data/libsvm_text.hpp"
+#include "data/readers.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/fail.hpp"
-#include "data/first_error.hpp"
-#include "data/label_table.hpp"
+#include "core/threads.hpp"
+#include "data/labels.hpp"
 #include "data/libsvm_line.hpp"
 
 namespace topwolf {

@@ -3,25 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/rows.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {
 
 namespace {
-
-// Calls visit(column, value) for the stored values of row i, in either format.
-template <class T, class Visit>
-void for_row(DenseStore<T>& X, std::int64_t i, const Visit& visit) {
-  for (std::int64_t j = 0; j < X.cols; ++j) visit(j, X.values[static_cast<std::size_t>(i * X.cols + j)]);
-}
-
-template <class T, class Visit>
-void for_row(CsrStore<T>& X, std::int64_t i, const Visit& visit) {
-  const auto row = static_cast<std::size_t>(i);
-  for (auto k = static_cast<std::size_t>(X.row_begin[row]); k < static_cast<std::size_t>(X.row_begin[row + 1]); ++k) {
-    visit(std::int64_t{X.column[k]}, X.values[k]);
-  }
-}
 
 template <class Store>
 void scale_to_unit(Store& X, std::int64_t i) {
@@ -45,16 +32,10 @@ Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X) {
   std::visit(
       [&](const auto& store) {
         result.scale.assign(static_cast<std::size_t>(store.cols), 0.0);
-        const auto note = [&](std::size_t column, double value) {
-          result.scale[column] = std::max(result.scale[column], std::abs(value));
-        };
-        if constexpr (requires { store.row_begin; }) {
-          for (std::size_t k = 0; k < store.values.size(); ++k) {
-            note(static_cast<std::size_t>(store.column[k]), store.values[k]);
-          }
-        } else {
-          for (std::size_t k = 0; k < store.values.size(); ++k) note(k % result.scale.size(), store.values[k]);
-        }
+        for_stored(store.view(), [&](std::int64_t, std::int64_t column, double value) {
+          double& scale = result.scale[static_cast<std::size_t>(column)];
+          scale = std::max(scale, std::abs(value));
+        });
       },
       X);
   return result;
@@ -70,6 +51,7 @@ void apply_normalization(const Normalization& normalization, FeatureStore& X) {
             scale_to_unit(store, i);
             continue;
           }
+          // A column that the training rows did not have, or had as zeros, stays as it is.
           for_row(store, i, [&](std::int64_t j, auto& value) {
             const double scale = j < known ? normalization.scale[static_cast<std::size_t>(j)] : 0.0;
             if (scale > 0.0) value = static_cast<std::decay_t<decltype(value)>>(value / scale);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/label_table.hpp"
+#include "data/labels.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "data/features.hpp"
-#include "data/first_error.hpp"
 #include "data/npy.hpp"
 
 namespace topwolf {

@@ -1,5 +1,5 @@
 // Reading .npz through libzip, which checks each member's CRC at its end.
-#include "data/npz.hpp"
+#include "data/readers.hpp"
 
 #include <zip.h>
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/fail.hpp"
-#include "core/utf8.hpp"
+#include "core/strict_json.hpp"
 
 namespace topwolf {
 

@@ -5,8 +5,7 @@
 #include "core/fail.hpp"
 #include "data/byte_source.hpp"
 #include "data/fingerprint.hpp"
-#include "data/label_table.hpp"
-#include "data/label_weights.hpp"
+#include "data/labels.hpp"
 #include "data/npy.hpp"
 #include "data/text.hpp"
 

@@ -7,9 +7,9 @@
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
-#include "data/cache.hpp"
-#include "data/dense_rows.hpp"
-#include "data/label_table.hpp"
+#include "data/labels.hpp"
+#include "data/readers.hpp"
+#include "data/rows.hpp"
 #include "data/text.hpp"
 
 namespace topwolf {
@@ -36,20 +36,14 @@ void check_libsvm_label(std::string_view label, const std::string& path) {
 }
 
 // Stored values of a sparse row, non-zeros of a dense one.
-template <class T>
-void append_pairs(std::string& line, const CsrStore<T>& X, std::int64_t i, int index_base) {
-  const auto row = static_cast<std::size_t>(i);
-  for (auto k = static_cast<std::size_t>(X.row_begin[row]); k < static_cast<std::size_t>(X.row_begin[row + 1]); ++k) {
-    fmt::format_to(std::back_inserter(line), " {}:{}", std::int64_t{X.column[k]} + index_base, X.values[k]);
-  }
-}
-
-template <class T>
-void append_pairs(std::string& line, const DenseStore<T>& X, std::int64_t i, int index_base) {
-  for (std::int64_t j = 0; j < X.cols; ++j) {
-    const T value = X.values[static_cast<std::size_t>(i * X.cols + j)];
-    if (value != 0) fmt::format_to(std::back_inserter(line), " {}:{}", j + index_base, value);
-  }
+template <class View>
+void append_pairs(std::string& line, const View& X, std::int64_t i, int index_base) {
+  constexpr bool sparse = requires {
+    X.row_begin;
+  };
+  for_row(X, i, [&](std::int64_t j, auto value) {
+    if (sparse || value != 0) fmt::format_to(std::back_inserter(line), " {}:{}", j + index_base, value);
+  });
 }
 
 std::string csv_cell(std::string_view text) {
@@ -75,7 +69,7 @@ void write_libsvm(const RawDataset& raw, const std::string& path) {
           // A reader takes the first mark of a file for no part of a label.
           constexpr std::string_view mark = "\xEF\xBB\xBF";
           if (i == 0 && line.starts_with(mark)) file.write(mark);
-          append_pairs(line, X, i, raw.index_base);
+          append_pairs(line, X.view(), i, raw.index_base);
           if (line.empty()) {
             fail(ErrorKind::data,
                  "{}: row {} (counted from 1) has neither label nor values, which LIBSVM text cannot say", path, i + 1);
@@ -98,7 +92,7 @@ void write_csv(const RawDataset& raw, const std::string& path) {
         std::string line = "x1";
         for (std::int64_t j = 1; j < X.cols; ++j) fmt::format_to(std::back_inserter(line), ",x{}", j + 1);
         file.write(line + (labelled ? ",label\n" : "\n"));
-        for_dense_rows(X, [&](std::int64_t i, auto row) {
+        for_dense_rows(X.view(), [&](std::int64_t i, auto row) {
           line = fmt::format("{}", fmt::join(row, ","));
           if (labelled) line += ',' + csv_cell(label_of(raw, i));
           line += '\n';

@@ -27,5 +27,6 @@ void write_label_lines(const RawDataset& raw, const std::string& path);
 void write_npy_features(const RawDataset& raw, const std::string& path);
 void write_npy_labels(const RawDataset& raw, const std::string& path);
 void write_npz(const RawDataset& raw, const std::string& path);
+void write_cache(const RawDataset& raw, const std::string& path);
 
 }  // namespace topwolf

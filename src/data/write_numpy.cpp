@@ -5,8 +5,8 @@
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
-#include "data/dense_rows.hpp"
 #include "data/npy.hpp"
+#include "data/rows.hpp"
 #include "data/text.hpp"
 #include "data/write.hpp"
 #include "data/zip_writer.hpp"
@@ -116,7 +116,7 @@ void write_npy_features(const RawDataset& raw, const std::string& path) {
       [&]<class Store>(const Store& X) {
         using T = typename decltype(X.values)::value_type;
         file.write(npy_header(type_name<T>(), {X.rows, X.cols}));
-        for_dense_rows(X, [&](std::int64_t, auto row) { file.write(row.data(), row.size_bytes()); });
+        for_dense_rows(X.view(), [&](std::int64_t, auto row) { file.write(row.data(), row.size_bytes()); });
       },
       raw.X);
   file.commit();

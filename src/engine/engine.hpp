@@ -40,7 +40,7 @@ struct PassSums {
   double distance2 = 0.0;    // ||u - alpha||^2
 };
 
-// Where an accelerated step starts: V = A + mu (A - A_old), which need not be feasible (docs/maths.md, A1).
+// Where an accelerated step starts: A_mu = A + mu (A - A_old), which need not be feasible (docs/maths.md, A1).
 struct Extrapolation {
   const Dual& A;
   const Dual& A_old;
@@ -49,10 +49,10 @@ struct Extrapolation {
 
 // alpha is a row of A_next.
 struct AscentSums {
-  double phi = 0.0;          // loss, or envelope, at the scores of V
+  double phi = 0.0;          // loss, or envelope, at the scores of A_mu
   double c_alpha = 0.0;      // <c, alpha>
   double alpha_norm2 = 0.0;  // ||alpha||^2
-  double distance2 = 0.0;    // ||alpha - v||^2
+  double distance2 = 0.0;    // ||alpha - alpha_mu||^2
 };
 
 struct DualSums {
@@ -171,9 +171,9 @@ class Engine {
   virtual PassSums pass(const std::vector<double>& W, Direction direction, const Dual* A, Dual* U,
                         std::vector<double>& W_U) = 0;
 
-  // A1. One projected gradient step of length 1 / (q + smoothing) from V, at W = W(V): A_next, W(A_next) into W_next,
-  // sums.
-  virtual AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, Dual& A_next,
+  // A1. One projected gradient step of length 1 / (q + smoothing) from A_mu, at W = W(A_mu): A_next, W(A_next) into
+  // W_next, sums.
+  virtual AscentSums ascend(const std::vector<double>& W, const Extrapolation& A_mu, double q, Dual& A_next,
                             std::vector<double>& W_next) = 0;
 
   // What a pass at W in double can say besides the loss, where it is asked for.
@@ -202,9 +202,9 @@ class Engine {
 
   // ---- Duals
 
-  virtual std::unique_ptr<Dual> make_dual() = 0;                     // A = 0
-  virtual void mix(double p, const Dual& U, double q, Dual& A) = 0;  // A becomes p U + q A
-  virtual void scale(double t, Dual& A) = 0;                         // A becomes t A
+  virtual std::unique_ptr<Dual> make_dual() = 0;                           // A = 0
+  virtual void mix(double of_U, const Dual& U, double of_A, Dual& A) = 0;  // A becomes of_U U + of_A A
+  virtual void scale(double t, Dual& A) = 0;                               // A becomes t A
   virtual DualSums sums(const Dual& A) = 0;
   virtual InsideSums put_inside(Dual& A) = 0;                 // L9
   virtual void project(const SparseRows& rows, Dual& A) = 0;  // A becomes the nearest point of Q (L5)

@@ -1,3 +1,4 @@
+// Which engine a problem gets: any psi, then class features, then the plain one.
 #include "engine/factory.hpp"
 
 #include "core/threads.hpp"
@@ -9,8 +10,10 @@ std::unique_ptr<Engine> make_engine(const Problem& problem, const EngineOptions&
   const int threads = resolve_threads(options.threads);
   if (options.psi) return make_joint_engine(problem, *options.psi, threads);
   const GramChoice gram{options.gram, options.shared_gram};
-  if (options.classes) return make_class_engine(problem, options.classes, gram, threads);
-  return make_cpu_engine(problem, gram, threads);
+  const SharedLengths lengths2 =
+      options.lengths2 ? options.lengths2 : share(squared_lengths(problem.X, problem.bias, threads));
+  if (options.classes) return make_class_engine(problem, options.classes, gram, lengths2, threads);
+  return make_cpu_engine(problem, gram, lengths2, threads);
 }
 
 }  // namespace topwolf

@@ -4,8 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "engine/cpu/block_products.hpp"
-#include "engine/cpu/class_map.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 #include "engine/engine.hpp"
 #include "topwolf/joint.hpp"
 
@@ -17,6 +16,7 @@ struct EngineOptions {
   std::shared_ptr<const Gram> shared_gram{};  // ... from this one; null: from one of its own
   std::shared_ptr<const ClassMap> classes{};  // phi; null: the plain problem
   const JointMap* psi = nullptr;              // any psi, in the place of features; must outlive the engine
+  SharedLengths lengths2{};                   // ||x_i||^2 with the constant feature; null: computed
 };
 
 // What the problem views must outlive the engine.

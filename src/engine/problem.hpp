@@ -4,27 +4,34 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "loss/margins.hpp"
+#include "data/rows.hpp"
 #include "loss/row.hpp"
 #include "topwolf/matrix.hpp"
 
 namespace topwolf {
+
+// Squared lengths of the examples, which depend on the rows alone: one scan of the features serves all engines.
+using SharedLengths = std::shared_ptr<const std::vector<double>>;
+inline SharedLengths share(std::vector<double> lengths2) {
+  return std::make_shared<const std::vector<double>>(std::move(lengths2));
+}
 
 struct Problem {
   FeatureView X;                    // (n x d); with another psi than the Kronecker map there may be none
   std::span<const std::int32_t> y;  // n
   std::span<const double> omega;    // n example weights; empty: all 1
   std::int64_t n = 0, d = 0, m = 0;
-  double N = 0.0;     // sum of omega
-  double bias = 0.0;  // value of the constant feature; 0: none
+  double N = 0.0;  // sum of omega
+  Bias bias;       // the constant feature, column d
   double lambda = 0.0;
   Loss loss;
   std::shared_ptr<const std::vector<double>> cost;  // (m x m) margins by true class; null: unit margins
   const Margins* per_example = nullptr;             // margins row by row, instead
 
-  std::int64_t D() const { return d + (bias != 0.0 ? 1 : 0); }
+  std::int64_t D() const { return d + bias.columns(); }
   double weight(std::int64_t i) const { return omega.empty() ? 1.0 : omega[static_cast<std::size_t>(i)]; }
   // D2: what alpha_i x_i^T is multiplied with in W(A). Times ||x_i||^2 it is the q of L6.
   double factor(std::int64_t i) const { return weight(i) / (lambda * N); }

@@ -1,3 +1,4 @@
+// The best copy of the kernels that this processor can run, chosen once.
 #include "kernels/kernels.hpp"
 
 namespace topwolf {

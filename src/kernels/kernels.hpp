@@ -17,12 +17,12 @@ struct Kernels {
   void (*accumulate_f64)(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                          std::int64_t count, std::int64_t cols, double* out);
 
-  // s[j] = sum_e value[e] * V[column[e] * pitch + j], j < m; pitch is a multiple of 8 and V is padded to it.
-  void (*sparse_scores_f32)(const float* value, const std::int32_t* column, std::int64_t count, const float* V,
+  // s[j] = sum_e value[e] * W[column[e] * pitch + j], j < m; pitch is a multiple of 8 and W is padded to it.
+  void (*sparse_scores_f32)(const float* value, const std::int32_t* column, std::int64_t count, const float* W,
                             std::int64_t pitch, std::int64_t m, float* s);
-  void (*sparse_scores_f32_f64)(const float* value, const std::int32_t* column, std::int64_t count, const double* V,
+  void (*sparse_scores_f32_f64)(const float* value, const std::int32_t* column, std::int64_t count, const double* W,
                                 std::int64_t pitch, std::int64_t m, double* s);
-  void (*sparse_scores_f64)(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
+  void (*sparse_scores_f64)(const double* value, const std::int32_t* column, std::int64_t count, const double* W,
                             std::int64_t pitch, std::int64_t m, double* s);
 
   // out[e] = <x, W[column[e] * stride ...]>, e < count, over `cols` features.

@@ -24,17 +24,18 @@ inline void accumulate(const double* X, std::int64_t stride, const std::int64_t*
   kernels().accumulate_f64(X, stride, row, coefficient, count, cols, out);
 }
 
-inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const float* V,
+// W is feature-major: (D x class_pitch(m)).
+inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const float* W,
                           std::int64_t pitch, std::int64_t m, float* s) {
-  kernels().sparse_scores_f32(value, column, count, V, pitch, m, s);
+  kernels().sparse_scores_f32(value, column, count, W, pitch, m, s);
 }
-inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const double* V,
+inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const double* W,
                           std::int64_t pitch, std::int64_t m, double* s) {
-  kernels().sparse_scores_f32_f64(value, column, count, V, pitch, m, s);
+  kernels().sparse_scores_f32_f64(value, column, count, W, pitch, m, s);
 }
-inline void sparse_scores(const double* value, const std::int32_t* column, std::int64_t count, const double* V,
+inline void sparse_scores(const double* value, const std::int32_t* column, std::int64_t count, const double* W,
                           std::int64_t pitch, std::int64_t m, double* s) {
-  kernels().sparse_scores_f64(value, column, count, V, pitch, m, s);
+  kernels().sparse_scores_f64(value, column, count, W, pitch, m, s);
 }
 
 inline void dots(const float* x, std::int64_t cols, const float* W, std::int64_t stride, const std::int32_t* column,

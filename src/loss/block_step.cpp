@@ -21,6 +21,7 @@ void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int6
   for (const auto& [j, value] : alpha) {
     if (j == y) alpha_y = value;
   }
+  // key_j = a_y - a_j, with the a of L6.
   margin_keys(delta, s, m, q * alpha_y - static_cast<double>(s[y]), 1.0 / h, scratch.key);
   for (const auto& [j, value] : alpha) scratch.key[static_cast<std::size_t>(j)] -= q * value / h;
   // What is nothing beside the margins is no curvature.

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <variant>
 #include <vector>
 
+#include "topwolf/dataset.hpp"
 #include "topwolf/loss.hpp"
-#include "topwolf/matrix.hpp"
 
 namespace topwolf {
 
@@ -35,6 +36,21 @@ inline double margin(const RowMargins& delta, std::int64_t j, std::int64_t y) {
   const std::int32_t* const end = delta.column + delta.exceptions;
   const std::int32_t* const at = std::lower_bound(delta.column, end, static_cast<std::int32_t>(j));
   return at != end && *at == j ? delta.exception[at - delta.column] : delta.other;
+}
+
+// Row i of margins in float64, dense or sparse: nothing else here knows how anything is stored.
+inline RowMargins row_margins(const Margins& margins, std::int64_t i) {
+  if (const auto* dense = std::get_if<DenseView<double>>(&margins.values.view())) {
+    return dense->data + i * dense->stride;
+  }
+  const auto& sparse = std::get<CsrView<double>>(margins.values.view());
+  const std::int64_t begin = sparse.row_begin[i];
+  RowMargins row;
+  row.other = margins.other;
+  row.exceptions = sparse.row_begin[i + 1] - begin;
+  row.column = sparse.column + begin;
+  row.exception = sparse.value + begin;
+  return row;
 }
 
 // Neighbours of the sorted list that isotonic regression has pooled (see projection.cpp).
@@ -135,7 +151,7 @@ double dot_c(const RowMargins& delta, std::int64_t y, RowView alpha);
 
 double squared_norm(RowView alpha);
 
-// out = p * u + q * alpha; exact zeros are left out.
-void mix(double p, RowView u, double q, RowView alpha, SparseRow& out);
+// out = of_u * u + of_alpha * alpha; exact zeros are left out.
+void mix(double of_u, RowView u, double of_alpha, RowView alpha, SparseRow& out);
 
 }  // namespace topwolf

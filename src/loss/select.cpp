@@ -36,6 +36,7 @@ void margin_keys(const RowMargins& delta, const double* s, std::int64_t m, doubl
 }
 
 KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector<double>& copy) {
+  // Up to here the kernel takes the largest away, K - 1 times; above, a partial sort.
   constexpr std::int64_t few = 24;
   if (K > static_cast<std::int64_t>(key.size())) {
     return {*std::max_element(key.begin(), key.end()), -std::numeric_limits<double>::infinity()};
@@ -52,6 +53,7 @@ KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector
 
 void collect_keys(const std::vector<double>& key, double threshold, double floor, std::vector<std::int32_t>& picked,
                   std::vector<RowScratch::Ranked>& out) {
+  // Room for all classes: the kernel does not look where it ends.
   if (picked.size() < key.size()) picked.resize(key.size());
   const std::int64_t count =
       kernels().pick(key.data(), static_cast<std::int64_t>(key.size()), std::max(threshold, floor), picked.data());

@@ -22,7 +22,8 @@ double squared_norm(RowView alpha) {
   return sum;
 }
 
-void mix(double p, RowView u, double q, RowView alpha, SparseRow& out) {
+void mix(double of_u, RowView u, double of_alpha, RowView alpha, SparseRow& out) {
+  // A merge of two ascending lists; zeros are dropped, because every entry costs a row of X later on.
   out.clear();
   const auto push = [&](std::int32_t column, double value) {
     if (value != 0.0) out.push_back({column, value});
@@ -31,13 +32,13 @@ void mix(double p, RowView u, double q, RowView alpha, SparseRow& out) {
   auto b = alpha.begin();
   while (a != u.end() || b != alpha.end()) {
     if (b == alpha.end() || (a != u.end() && a->column < b->column)) {
-      push(a->column, p * a->value);
+      push(a->column, of_u * a->value);
       ++a;
     } else if (a == u.end() || b->column < a->column) {
-      push(b->column, q * b->value);
+      push(b->column, of_alpha * b->value);
       ++b;
     } else {
-      push(a->column, p * a->value + q * b->value);
+      push(a->column, of_u * a->value + of_alpha * b->value);
       ++a, ++b;
     }
   }

@@ -1,7 +1,6 @@
 // From what a user asks for to the loss that the solvers use: names, defaults and checks.
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -11,8 +10,6 @@
 
 namespace topwolf {
 namespace {
-
-constexpr std::array<std::string_view, 5> names{"max-hinge", "top-k", "usunier", "weighted-top-k", "weighted-usunier"};
 
 bool takes_k(LossName name) {
   return name == LossName::top_k || name == LossName::usunier;
@@ -56,6 +53,7 @@ std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
     if (spec.rho.empty()) return default_rho(m);
     check_rho(spec.rho, m);
     std::vector<double> rho = spec.rho;
+    // K counts those that are not 0: everything costs time in K.
     while (rho.back() == 0.0) rho.pop_back();
     return rho;
   }
@@ -94,20 +92,16 @@ std::string to_string(const LossSpec& spec) {
   return text;
 }
 
-std::string_view to_string(LossName name) {
-  return names[static_cast<std::size_t>(name)];
-}
-
 LossSpec parse_loss(std::string_view text) {
   LossSpec spec;
   const auto colon = text.find(':');
   std::string name(text.substr(0, colon));
   std::replace(name.begin(), name.end(), '_', '-');
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
-    fail(ErrorKind::option, "unknown loss '{}'; choose one of {}", text, fmt::join(names, ", "));
+  const auto known = parse_name<LossName>(name);
+  if (!known) {
+    fail(ErrorKind::option, "unknown loss '{}'; choose one of {}", text, fmt::join(Names<LossName>::all, ", "));
   }
-  spec.name = static_cast<LossName>(found - names.begin());
+  spec.name = *known;
   if (colon == std::string_view::npos) return spec;
 
   const std::string_view digits = text.substr(colon + 1);

@@ -16,8 +16,10 @@ VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::i
   margin_keys(delta, s, m, 0.0, 1.0, scratch.key);
   scratch.key[static_cast<std::size_t>(y)] = s_y;
   const KeyBounds bounds = bound_keys(scratch.key, K, scratch.copy);
+  // z <= 0 everywhere: both families are 0.
   if (!(bounds.largest > s_y)) return {0.0, 0.0};
   const bool usunier = loss.family == Family::usunier;
+  // Usunier's sum stops at z = 0; top-k's takes what comes, y itself included.
   const double floor = usunier ? s_y : -std::numeric_limits<double>::infinity();
   auto& ranked = scratch.ranked;
   collect_keys(scratch.key, bounds.kth, floor, scratch.picked, ranked);
@@ -33,6 +35,7 @@ VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::i
     beta_sum += loss.rho[r];
     u.push_back({j, -loss.rho[r]});
   }
+  // Top-k's max(0, .): a sum that is not positive puts no weight anywhere.
   if (!(value.phi > 0.0)) {
     u.clear();
     return {0.0, 0.0};

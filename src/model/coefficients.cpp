@@ -11,9 +11,8 @@
 #include "core/fail.hpp"
 #include "data/byte_source.hpp"
 #include "data/features.hpp"
-#include "data/first_bytes.hpp"
 #include "data/npy.hpp"
-#include "data/npz.hpp"
+#include "data/readers.hpp"
 #include "data/text.hpp"
 
 namespace topwolf {

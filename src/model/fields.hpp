@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/fail.hpp"
-#include "core/names.hpp"
 
 namespace topwolf {
 

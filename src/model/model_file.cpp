@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "core/fail.hpp"
-#include "core/names.hpp"
 #include "core/read_file.hpp"
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
 #include "core/threads.hpp"
-#include "core/utf8.hpp"
 #include "data/check_dataset.hpp"
 #include "engine/cpu/class_map.hpp"
 #include "model/check_model.hpp"
@@ -46,9 +44,9 @@ json make_metadata(const Model& model) {
       {"d", model.d},
       {"bias", model.bias},
       {"classes", model.classes.names},
-      {"label_type", name_of(model.classes.type)},
-      {"normalization", name_of(model.normalization.kind)},
-      {"precision", name_of(model.precision)},
+      {"label_type", to_string(model.classes.type)},
+      {"normalization", to_string(model.normalization.kind)},
+      {"precision", to_string(model.precision)},
       {"index_base", model.index_base},
       {"loss", {{"name", to_string(model.loss.name)}, {"rho", model.loss.rho}, {"smoothing", model.loss.smoothing}}},
       {"lambda", model.lambda},

@@ -5,7 +5,7 @@
 
 #include "core/fail.hpp"
 #include "data/check_dataset.hpp"
-#include "loss/margins.hpp"
+#include "loss/row.hpp"
 
 namespace topwolf {
 namespace {

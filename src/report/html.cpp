@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fail.hpp"
-#include "core/names.hpp"
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
 #include "topwolf/version.hpp"
@@ -74,12 +73,12 @@ std::string data_table(const RunReport& report) {
   std::string out = "<h2>The data</h2>\n<table>\n";
   out += table_row("rows", fmt::format("{}", X.rows()));
   out += table_row("features",
-                   fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", name_of(X.precision())));
+                   fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", to_string(X.precision())));
   out += table_row("classes", fmt::format("{}", report.data.classes.size()));
   out += table_row("rows of a class", describe(spread_of(rows_of_classes(report.training))));
   out += table_row("lengths of the rows", describe(spread_of(row_lengths(X))));
   if (report.data.normalization.kind != NormalizeKind::none) {
-    out += table_row("normalised", name_of(report.data.normalization.kind));
+    out += table_row("normalised", to_string(report.data.normalization.kind));
   }
   if (report.held_out) {
     out += table_row("held out", fmt::format("{}, {} rows", report.held_out->source, report.held_out->assessment.rows));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/names.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
 #include "topwolf/version.hpp"
@@ -41,7 +40,7 @@ std::string run_table(const SelectionContext& context, const std::string& data_h
   out += code_row("fingerprint of the data", data_hash);
   out += table_row("rows", fmt::format("{}", X.rows()));
   out += table_row("features",
-                   fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", name_of(X.precision())));
+                   fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", to_string(X.precision())));
   out += table_row("classes", fmt::format("{}", context.data.classes.size()));
   if (!context.held_out.empty()) out += table_row("held out", context.held_out);
   out += table_row("time", fmt::format("{:.2f} s", seconds));

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string_view>
 
-#include "core/utf8.hpp"
+#include "core/strict_json.hpp"
 
 namespace topwolf {
 

@@ -1,11 +1,22 @@
-#include "solve/apg.hpp"
-
+// Accelerated projected gradient on the dual.
+//
+// Problem:  max D(A) over A in Q^n (D1).
+//
+// Kept:     A, the A before it and the one that is tried, with their W(A), each summed anew in every pass; the q that
+//           bounds the curvature along the last steps, and Nesterov's number (A2); the best W that a pass has seen.
+//
+// A step:   all examples move at once from A_mu = A + mu (A - A_old), and each is projected exactly onto Q (A1, L5).
+//           Where q was too small the step is refused and q doubled; where the dual did not rise the momentum is
+//           dropped.
+//
+// Cost:     one pass over the rows (n m d) and n projections, whether the step is taken or refused.
 #include <algorithm>
 #include <cmath>
 
 #include "core/threads.hpp"
 #include "solve/certifier.hpp"
 #include "solve/objective.hpp"
+#include "solve/solvers.hpp"
 
 namespace topwolf {
 namespace {
@@ -24,12 +35,12 @@ class ApgSolver final : public Solver {
         A_next_(engine.make_dual()),
         W_(static_cast<std::size_t>(engine.geometry().dimension), 0.0),
         W_old_(W_),
-        W_V_(W_),
+        W_mu_(W_),
         best_W_(W_),
         certified_(engine) {
-    const Curvature q = engine.curvature();
-    q_ = q_taken_ = q.largest;
-    q_bound_ = q.total * engine.geometry().coupling;
+    const Curvature curvature = engine.curvature();
+    q_ = q_taken_ = curvature.largest;
+    q_bound_ = curvature.total * engine.geometry().coupling;
     if (!from.A) return;
     A_ = std::move(from.A);
     dual_ = certified_.certify_dual(*A_, W_);
@@ -42,10 +53,10 @@ class ApgSolver final : public Solver {
   Pass step() override {
     const double t_next = next_momentum();
     const double mu = (t_ - 1.0) / t_next;
-    const double W_V_norm2 = extrapolate(mu);
-    const AscentSums sums = engine_.ascend(W_V_, {*A_, *A_old_, mu}, q_, *A_next_, W_next_);
+    const double W_mu_norm2 = extrapolate(mu);
+    const AscentSums sums = engine_.ascend(W_mu_, {*A_, *A_old_, mu}, q_, *A_next_, W_next_);
     ++passes_;
-    const double primal = primal_value(problem_, W_V_norm2, sums.phi);
+    const double primal = primal_value(problem_, W_mu_norm2, sums.phi);
     remember(primal);
     const double dual = dual_value(problem_, squared_norm(W_next_), sums.c_alpha, sums.alpha_norm2);
     double gamma = 1.0 / (q_ + problem_.loss.smoothing);
@@ -111,18 +122,18 @@ class ApgSolver final : public Solver {
     return 0.5 * (1.0 + std::sqrt(1.0 + 4.0 * t_ * t_ * ratio));
   }
 
-  // W(V) = W + mu (W - W_old); returns ||W(V)||^2.
+  // W(A_mu) = W + mu (W - W_old); returns ||W(A_mu)||^2.
   double extrapolate(double mu) {
     return over_weights([&](std::size_t p) {
-      W_V_[p] = W_[p] + mu * (W_[p] - W_old_[p]);
-      return W_V_[p] * W_V_[p];
+      W_mu_[p] = W_[p] + mu * (W_[p] - W_old_[p]);
+      return W_mu_[p] * W_mu_[p];
     });
   }
 
-  // A1: whether q bounds the curvature along the step from V. The sum of all q_i bounds it along every step.
+  // A1: whether q bounds the curvature along the step from A_mu. The sum of all q_i bounds it along every step.
   bool large_enough(const AscentSums& sums) const {
     const double distance2 = over_weights([&](std::size_t p) {
-      const double change = W_next_[p] - W_V_[p];
+      const double change = W_next_[p] - W_mu_[p];
       return change * change;
     });
     return q_ >= q_bound_ || problem_.lambda * problem_.N * distance2 <= q_ * sums.distance2;
@@ -142,7 +153,7 @@ class ApgSolver final : public Solver {
   void remember(double primal) {
     if (passes_ > 1 && !(primal < best_primal_)) return;
     best_primal_ = primal;
-    best_W_ = W_V_;
+    best_W_ = W_mu_;
   }
 
   void take(double t_next, double dual) {
@@ -163,12 +174,12 @@ class ApgSolver final : public Solver {
   std::int64_t passes_ = 0;
   std::unique_ptr<Dual> A_, A_old_, A_next_;
   std::vector<double> W_, W_old_, W_next_;  // of these, summed anew in every pass
-  std::vector<double> W_V_;
-  double dual_ = 0.0;     // D(A), never falls
-  double t_ = 1.0;        // Nesterov's number; 1: no momentum
-  double q_ = 0.0;        // to be tried next: at first that of the longest row
-  double q_taken_ = 0.0;  // of the last step taken
-  double q_bound_ = 0.0;  // above the curvature along any step: the trace of X X^T / (lambda N)
+  std::vector<double> W_mu_;                // of A_mu
+  double dual_ = 0.0;                       // D(A), never falls
+  double t_ = 1.0;                          // Nesterov's number; 1: no momentum
+  double q_ = 0.0;                          // to be tried next: at first that of the longest row
+  double q_taken_ = 0.0;                    // of the last step taken
+  double q_bound_ = 0.0;                    // above the curvature along any step: the trace of X X^T / (lambda N)
   std::vector<double> best_W_;
   double best_primal_ = 0.0;  // in the precision of the passes
   Certifier certified_;

@@ -1,5 +1,16 @@
-#include "solve/batch.hpp"
-
+// The batch methods: Frank-Wolfe with line search (LSFW), with the standard step (StdFW), and Pegasos' projected
+// gradient (PG), which differ in a step rule.
+//
+// Problem:  max D(A) over A in Q^n (D1).
+//
+// Kept:     W = W(A) and the sum of <c, alpha>, mixed with those of the directions, and a bound on how far rounding can
+//           have driven W away (G1); A itself only with smoothing, or where somebody asked for it; the best W that a
+//           pass has seen.
+//
+// A step:   every example's direction u at its scores (F1, F4), then A <- (1 - gamma) A + gamma U with gamma from the
+//           line search (F2), 2 / (t + 1), or 1 / t and back onto a ball (F3).
+//
+// Cost:     one pass over the rows (n m d), and W(U) from at most K + 1 entries a row.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +19,7 @@
 #include "core/threads.hpp"
 #include "solve/certifier.hpp"
 #include "solve/objective.hpp"
+#include "solve/solvers.hpp"
 
 namespace topwolf {
 namespace {
@@ -143,13 +155,13 @@ class BatchSolver final : public Solver {
     if (A_) engine_.mix(shrink * gamma, *U_, shrink * keep, *A_);
   }
 
-  // W <- p W + q W(U); returns the new ||W||^2.
-  double combine(double p, double q) {
+  // W <- of_W W + of_U W(U); returns the new ||W||^2.
+  double combine(double of_W, double of_U) {
     return parallel_sum(static_cast<std::int64_t>(W_.size()), options_.threads, numbers_per_task,
                         [&](std::int64_t from, std::int64_t to) {
                           double sum = 0.0;
                           for (auto at = static_cast<std::size_t>(from); at < static_cast<std::size_t>(to); ++at) {
-                            W_[at] = p * W_[at] + (q != 0.0 ? q * W_U_[at] : 0.0);
+                            W_[at] = of_W * W_[at] + (of_U != 0.0 ? of_U * W_U_[at] : 0.0);
                             sum += W_[at] * W_[at];
                           }
                           return sum;

@@ -1,3 +1,4 @@
+// The best certified W so far, and duals made fit for a certificate. Nothing here believes what a pass said.
 #include "solve/certifier.hpp"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ void Certifier::offer_weights(std::vector<double> W, const Engine::AtRows& wante
 }
 
 void Certifier::keep_if_better(std::vector<double>& W, Engine::AtRows wanted) {
+  // As the model will store them: what is certified is what is returned.
   engine_.round_weights(W);
   std::vector<std::int32_t> ranks;
   wanted.ranks = &ranks;
@@ -46,6 +48,7 @@ double Certifier::certify_dual(Dual& A, std::vector<double>& W) {
   const InsideSums sums = engine_.put_inside(A);
   worst_row_ = sums.worst_row;
   worst_miss_ = sums.worst_miss;
+  // After put_inside, and from A alone: a W that was carried along would have drifted.
   engine_.weights_of(A, W);
   return dual_bound(engine_.problem(), engine_.geometry(), sums, length(W));
 }

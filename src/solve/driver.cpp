@@ -1,3 +1,4 @@
+// The one loop, and the one place that knows a clock, a stop rule and an observer.
 #include "solve/driver.hpp"
 
 #include <algorithm>
@@ -116,6 +117,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     }
     const Pass& pass = *stepped;
     const Certificate& seen = pass.estimate;
+    // Any primal and any dual bound the optimum, so that the best of each belong together (G1).
     state.highest_dual = std::max(state.highest_dual, seen.dual);
     state.lowest_primal =
         pass.guessed ? std::max(seen.primal, state.highest_dual) : std::min(state.lowest_primal, seen.primal);
@@ -125,6 +127,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     const bool go_on = !observer || observer(Progress(record, [&] { return solver.current_weights(); }));
     if (promising(seen, rule, state)) {
       const Certificate certificate = solver.certify();
+      // Only a certificate ends a run as converged; an estimate asks for one.
       if (rule.reached(certificate)) return {Status::converged, certificate, state.iteration};
       refused(seen, certificate, state);
     }
@@ -138,6 +141,7 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
     } else if (state.iteration == rule.max_iterations) {
       ended = Status::iteration_limit;
     }
+    // A checkpoint is taken here, between two passes, where a state is whole.
     if (between) between(ended.has_value());
   }
   asking.reset();

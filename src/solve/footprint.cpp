@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/rows.hpp"
 #include "engine/cpu/scorer.hpp"
 
 namespace topwolf {
@@ -59,12 +60,7 @@ Workload workload_of(const Problem& problem, const TrainOptions& options, std::i
   work.D = static_cast<double>(problem.D());
   work.sparse = problem.X.index() >= 2;
   work.number = problem.X.index() % 2 == 0 ? sizeof(float) : sizeof(double);
-  work.stored = std::visit(
-      [](const auto& X) {
-        if constexpr (requires { X.row_begin; }) return static_cast<double>(X.row_begin[X.rows]);
-        return static_cast<double>(X.rows) * static_cast<double>(X.cols);
-      },
-      problem.X);
+  work.stored = std::visit([](const auto& X) { return static_cast<double>(stored_values(X)); }, problem.X);
   work.class_columns = static_cast<double>(class_columns);
   work.K = static_cast<double>(problem.loss.K());
   work.holds_dual = options.keep_dual || problem.loss.smoothing > 0.0;

@@ -1,3 +1,4 @@
+// The choice of solver and scores by what they would take in time and memory, in words that the user sees.
 #include "solve/method.hpp"
 
 #include <fmt/format.h>
@@ -5,9 +6,7 @@
 #include <algorithm>
 
 #include "core/fail.hpp"
-#include "solve/apg.hpp"
-#include "solve/batch.hpp"
-#include "solve/block.hpp"
+#include "solve/solvers.hpp"
 
 namespace topwolf {
 namespace {

@@ -1,3 +1,4 @@
+// P, D and the gap, each once, and the bounds that hold whatever rounding did to them.
 #include "solve/objective.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ double squared_norm(const std::vector<double>& W) {
 }
 
 double primal_bound(const Problem& problem, double W_length, const LossSum& loss) {
+  // Upwards: no rounding may make the primal of a certificate too small, nor, below, its dual too large.
   constexpr double up = 1.0 + 5.0 * few;
   const auto mean = static_cast<double>((loss.sum + loss.rounding) / problem.N);
   const double bound = up * (regulariser(problem, W_length) + mean);

@@ -1,8 +1,7 @@
-// Names and checks of the training options.
+// Checks of the training options.
 
 #include "topwolf/options.hpp"
 
-#include <array>
 #include <cmath>
 
 #include "core/fail.hpp"
@@ -24,16 +23,6 @@ void check_not_negative(const char* name, double value) {
 }
 
 }  // namespace
-
-std::string_view to_string(SolverName name) {
-  constexpr std::array<std::string_view, 6> names{"auto", "block", "apg", "lsfw", "stdfw", "pg"};
-  return names[static_cast<std::size_t>(name)];
-}
-
-std::string_view to_string(ScoresName name) {
-  constexpr std::array<std::string_view, 3> names{"auto", "weights", "gram"};
-  return names[static_cast<std::size_t>(name)];
-}
 
 void check(const TrainOptions& options) {
   check_positive("C", options.C);

@@ -1,4 +1,5 @@
-#include "solve/warm_start.hpp"
+// Where the next run begins: an earlier dual, made feasible and scaled (D3).
+#include "solve/solvers.hpp"
 
 #include <algorithm>
 #include <utility>

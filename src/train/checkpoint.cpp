@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.hpp"
-#include "core/names.hpp"
 #include "core/strict_json.hpp"
 #include "core/threads.hpp"
 #include "topwolf/version.hpp"
@@ -42,7 +41,7 @@ json metadata_of(const TensorFile& file) {
 Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options) {
   if (options.checkpoints.path.empty() && options.checkpoints.resume.empty()) return {};
   return {{"the command", kind},
-          {"the precision", std::string(name_of(trainer.data().X.precision()))},
+          {"the precision", std::string(to_string(trainer.data().X.precision()))},
           {"the fingerprint of the data", trainer.data_hash()},
           {"the version of topwolf", TOPWOLF_VERSION},
           {"the fingerprint of the cost matrix", cost_hash(options.loss.cost_matrix)},

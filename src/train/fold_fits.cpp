@@ -32,11 +32,6 @@ double mean_cost_of(const Trainer& rows, const Fold& fold, const TrainOptions& o
 
 }  // namespace
 
-std::string_view to_string(Metric metric) {
-  constexpr std::array<std::string_view, 5> names{"top1", "top3", "top5", "top10", "cost"};
-  return names[static_cast<std::size_t>(metric)];
-}
-
 std::vector<double> weights_of(const Dataset& data, const Fold& fold) {
   std::vector<double> weights(data.y.size(), 0.0);
   for (const std::int64_t i : fold.training) {

@@ -11,7 +11,7 @@
 
 #include "core/threads.hpp"
 #include "data/fingerprint.hpp"
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 #include "train/checkpoint.hpp"
 #include "train/trainer.hpp"
 

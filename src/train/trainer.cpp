@@ -8,11 +8,11 @@
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "data/columns.hpp"
-#include "data/densify.hpp"
+#include "data/features.hpp"
 #include "data/fingerprint.hpp"
 #include "model/dual_file.hpp"
 #include "solve/objective.hpp"
-#include "solve/warm_start.hpp"
+#include "solve/solvers.hpp"
 #include "topwolf/version.hpp"
 #include "train/problem.hpp"
 
@@ -57,12 +57,14 @@ LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
 
 Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits) : data_(std::move(data)) {
   check(options);
-  check_dataset(data_, options.threads);
+  std::vector<double> lengths2 = check_dataset(data_, options.threads);
   columns_ = kept_columns(data_.X, data_.classes.size());
   X_ = dense_where_faster(on_columns(data_.X, columns_));
   const Features& phi = data_.class_features;
   if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
   problem_ = problem_on(data_, X_, options.bias);
+  for (double& length2 : lengths2) length2 += problem_.bias.product();
+  lengths2_ = share(std::move(lengths2));
   problem_.loss = resolve_loss(options.loss, problem_.m);
   threads_ = threads_for(problem_, options.threads);
   work_ = workload_of(problem_, options, map_ ? map_->p() : 0, std::max(1, threads_ / workers), workers, fits);
@@ -98,8 +100,12 @@ void Trainer::prepare_shared() {
 }
 
 void Trainer::make_own_engine() {
-  engine_ = make_engine(
-      problem_, {.threads = threads_, .gram = method_.gram, .shared_gram = gram_, .classes = map_, .psi = psi_});
+  engine_ = make_engine(problem_, {.threads = threads_,
+                                   .gram = method_.gram,
+                                   .shared_gram = gram_,
+                                   .classes = map_,
+                                   .psi = psi_,
+                                   .lengths2 = lengths2_});
 }
 
 std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int threads) const {
@@ -110,12 +116,13 @@ Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
     : data_(rows.data_),
       columns_(rows.columns_),
       X_(rows.X_),
+      lengths2_(rows.lengths2_),
       map_(rows.map_),
       work_(rows.work_),
       method_(rows.method_),
       gram_(rows.gram_) {
   data_.weights = std::move(weights);
-  problem_ = problem_on(data_, X_, rows.problem_.bias);
+  problem_ = problem_on(data_, X_, rows.problem_.bias.value());
   problem_.loss = rows.problem_.loss;
   threads_ = threads_for(problem_, threads);
   make_own_engine();
@@ -138,7 +145,6 @@ Start Trainer::start_for(const TrainOptions& options, bool warm, double earlier_
 
 Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitHooks& hooks) {
   const Stopwatch own;
-  check(options);
   const double earlier_lambda = problem_.lambda;
   set_problem(options);
   Start start = hooks.resume ? Start{} : start_for(options, hooks.warm, earlier_lambda);
@@ -204,7 +210,7 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   Model& model = out.model;
   model.d = data_.X.cols();
   model.columns = columns_;
-  model.bias = problem_.bias;
+  model.bias = problem_.bias.value();
   model.W = class_weights(fit.W);
   if (data_.class_features.rows() > 0) {
     model.class_features = data_.class_features;
@@ -236,7 +242,7 @@ SparseRows Trainer::dual() const {
 
 double Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
   set_loss(options, data_.margins, problem_);
-  const auto engine = make_engine(problem_, {.threads = threads_, .classes = map_});
+  const auto engine = make_engine(problem_, {.threads = threads_, .classes = map_, .lengths2 = lengths2_});
   const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
   const auto size = static_cast<std::int64_t>(W.size());
   if (size != engine->geometry().dimension && size != rows * all) {

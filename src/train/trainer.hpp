@@ -31,7 +31,8 @@ struct FitHooks {
 
 class Trainer {
  public:
-  // Throws Error{data} for rows that cannot be trained on. From the options come solver, scores, bias and threads;
+  // Throws Error{data} for rows that cannot be trained on, Error{option} for options out of range; nobody checks them
+  // again. From the options come solver, scores, bias and threads;
   // `workers` trainers with the same rows will be at work at the same time, on so many fits in all.
   Trainer(Dataset data, const TrainOptions& options, int workers = 1, std::int64_t fits = 1);
   // The same for examples that are known by psi, which must outlive the trainer.
@@ -84,6 +85,7 @@ class Trainer {
   Dataset data_;
   std::vector<std::int32_t> columns_;  // that are trained on; empty: all
   Features X_;                         // on these, dense where that is faster
+  SharedLengths lengths2_;             // of these rows, which do not depend on the columns that are left out
   std::shared_ptr<ClassMap> map_;      // with class features other than the identity
   const JointMap* psi_ = nullptr;      // in the place of features
   Problem problem_;

@@ -185,7 +185,7 @@ TEST_P(EngineContract, PassGivesTheLossTheDirectionsAndTheirSums) {
   }
 }
 
-// From V = 1.4 A (A_old = 0), which is not feasible.
+// From A_mu = 1.4 A (A_old = 0), which is not feasible.
 TEST_P(EngineContract, AscendGivesTheProjectedStepAndItsSums) {
   const double q = 3.0, mu = 0.4, smoothing = plain_.loss.smoothing;
   const auto engine = case_.engine(2);

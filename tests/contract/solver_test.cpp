@@ -6,7 +6,7 @@
 
 #include "solve/driver.hpp"
 #include "solve/method.hpp"
-#include "solve/warm_start.hpp"
+#include "solve/solvers.hpp"
 #include "support/engine_cases.hpp"
 
 namespace topwolf {

@@ -1,6 +1,6 @@
 // .twd, topwolf's own store of data: what is read is a data set, the same after it was written and read
 // again, and goes the way of every other data set.
-#include "data/cache.hpp"
+#include "data/readers.hpp"
 
 #include "rows.hpp"
 

@@ -5,8 +5,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "data/byte_source.hpp"
 #include "data/decompress.hpp"
-#include "data/first_bytes.hpp"
 #include "fuzz.hpp"
 
 using namespace topwolf;

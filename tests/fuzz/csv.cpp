@@ -1,5 +1,5 @@
 // CSV: what was read is the same after it was written and read again.
-#include "data/csv.hpp"
+#include "data/readers.hpp"
 
 #include "data/write.hpp"
 #include "rows.hpp"

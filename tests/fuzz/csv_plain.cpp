@@ -1,7 +1,7 @@
 // Our reader of CSV against a plain one: they accept the same texts and read the same rows. The label is in column 1.
 #include <array>
 
-#include "data/csv.hpp"
+#include "data/readers.hpp"
 #include "plain_text.hpp"
 #include "rows.hpp"
 

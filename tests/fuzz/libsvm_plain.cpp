@@ -1,7 +1,7 @@
 // Our reader of LIBSVM text against a plain one: they accept the same texts and read the same rows.
 #include <map>
 
-#include "data/libsvm_text.hpp"
+#include "data/readers.hpp"
 #include "plain_text.hpp"
 #include "rows.hpp"
 

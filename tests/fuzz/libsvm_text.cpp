@@ -1,6 +1,6 @@
 // LIBSVM text: rows and errors do not depend on how the text is cut into chunks, and what was read is the same after it
 // was written and read again.
-#include "data/libsvm_text.hpp"
+#include "data/readers.hpp"
 
 #include "data/write.hpp"
 #include "rows.hpp"

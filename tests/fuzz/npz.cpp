@@ -1,5 +1,5 @@
 // .npz: what was read is the same after it was written and read again.
-#include "data/npz.hpp"
+#include "data/readers.hpp"
 
 #include "data/write.hpp"
 #include "rows.hpp"

@@ -24,7 +24,7 @@ struct ToyRows {
     const auto& X = std::get<DenseView<double>>(problem.X);
     for (std::int64_t i = 0; i < n; ++i) {
       x.insert(x.end(), X.data + i * X.stride, X.data + i * X.stride + X.cols);
-      if (problem.bias != 0.0) x.push_back(problem.bias);
+      if (problem.bias.given()) x.push_back(problem.bias.value());
     }
   }
   double dot(std::int64_t i, const double* w) const {
@@ -97,14 +97,14 @@ class ToyEngine final : public HostEngine {
     return sums;
   }
 
-  AscentSums ascend(const Weights& W, const Extrapolation& V, double q, Dual& A_next, Weights& W_next) override {
+  AscentSums ascend(const Weights& W, const Extrapolation& A_mu, double q, Dual& A_next, Weights& W_next) override {
     AscentSums sums;
     SparseRow next;
     W_next = zero();
     for (std::int64_t i = 0; i < rows_.n; ++i) {
       stop_if_asked();
       const Weights s = rows_.scores(i, W);
-      ascend_row(problem_, i, s.data(), on_host(V.A)[i], on_host(V.A_old)[i], V.mu, q, next, space_, sums);
+      ascend_row(problem_, i, s.data(), on_host(A_mu.A)[i], on_host(A_mu.A_old)[i], A_mu.mu, q, next, space_, sums);
       rows_.add(i, next, problem_.factor(i), W_next);
       on_host(A_next).assign(i, next);
     }

@@ -4,6 +4,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
@@ -13,23 +14,23 @@ namespace {
 constexpr std::int64_t strip = 128;
 
 template <class T, class Out>
-void add_rows(const DenseView<T>& X, const std::int64_t* row, const double* value, std::int64_t count,
+void add_rows(const DenseView<T>& X, std::span<const std::int64_t> rows, std::span<const double> values,
               std::int64_t from, std::int64_t to, Out* out) {
   if constexpr (sizeof(T) > sizeof(Out)) {
     fail(ErrorKind::internal, "sums of float64 features were asked for in float32");
   } else {
-    accumulate(X.data + from, X.stride, row, value, count, to - from, out);
+    accumulate(X.data + from, X.stride, rows.data(), values.data(), static_cast<std::int64_t>(rows.size()), to - from,
+               out);
   }
 }
 
 // A sparse row is added whole (from = 0, to = d).
 template <class T, class Out>
-void add_rows(const CsrView<T>& X, const std::int64_t* row, const double* value, std::int64_t count, std::int64_t,
+void add_rows(const CsrView<T>& X, std::span<const std::int64_t> rows, std::span<const double> values, std::int64_t,
               std::int64_t, Out* out) {
-  for (std::int64_t e = 0; e < count; ++e) {
-    for (std::int64_t p = X.row_begin[row[e]]; p < X.row_begin[row[e] + 1]; ++p) {
-      out[X.column[p]] += static_cast<Out>(value[e] * static_cast<double>(X.value[p]));
-    }
+  for (std::size_t e = 0; e < rows.size(); ++e) {
+    for_row(X, rows[e],
+            [&, factor = values[e]](std::int64_t column, double x) { out[column] += static_cast<Out>(factor * x); });
   }
 }
 
@@ -44,33 +45,20 @@ void append_entries(const Problem& problem, std::span<const std::int64_t> rows, 
 }
 
 template <class Out>
-Accumulator<Out>::Accumulator(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
+Accumulator<Out>::Accumulator(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
-  D_ = d_ + (bias != 0.0 ? 1 : 0);
-}
-
-template <class Out>
-void Accumulator<Out>::group_by_class(const std::vector<std::vector<RowEntry>>& panels) {
-  begin_.assign(static_cast<std::size_t>(m_ + 1), 0);
-  for (const auto& panel : panels) {
-    for (const RowEntry& entry : panel) ++begin_[static_cast<std::size_t>(entry.column) + 1];
-  }
-  for (std::int64_t j = 0; j < m_; ++j) begin_[static_cast<std::size_t>(j) + 1] += begin_[static_cast<std::size_t>(j)];
-  row_.resize(static_cast<std::size_t>(begin_.back()));
-  value_.resize(row_.size());
-  std::vector<std::int64_t> next(begin_.begin(), begin_.end() - 1);
-  for (const auto& panel : panels) {
-    for (const RowEntry& entry : panel) {
-      const auto at = static_cast<std::size_t>(next[static_cast<std::size_t>(entry.column)]++);
-      row_[at] = entry.row;
-      value_[at] = entry.value;
-    }
-  }
+  D_ = d_ + bias.columns();
 }
 
 template <class Out>
 void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std::vector<Out>& W, int threads) {
-  group_by_class(panels);
+  // Grouping costs two visits of the entries, and makes each output row the sum of a list of input rows: no two tasks
+  // write the same number, and no partial sums need adding up.
+  by_class_.sort(m_, [&](const auto& visit) {
+    for (const auto& panel : panels) {
+      for (const RowEntry& entry : panel) visit(entry.column, entry.row, entry.value);
+    }
+  });
   const bool sparse = X_.index() >= 2;
   const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : strip;
   const std::int64_t strips = std::max<std::int64_t>(1, (d_ + width - 1) / width);
@@ -81,17 +69,12 @@ void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std
     const std::int64_t from = task / groups * width, to = std::min(d_, from + width);
     const std::int64_t last = std::min(m_, (task % groups + 1) * group);
     for (std::int64_t j = task % groups * group; j < last; ++j) {
-      const std::int64_t first = begin_[static_cast<std::size_t>(j)];
-      const std::int64_t count = begin_[static_cast<std::size_t>(j) + 1] - first;
+      const auto rows = by_class_.rows_of(j);
+      const auto values = by_class_.carried_of(j);
       Out* out = W.data() + j * D_;
-      std::visit(
-          [&](const auto& X) { add_rows(X, row_.data() + first, value_.data() + first, count, from, to, out + from); },
-          X_);
-      if (bias_ != 0.0 && from == 0) {
-        for (std::int64_t e = first; e < first + count; ++e) {
-          out[d_] += static_cast<Out>(bias_ * value_[static_cast<std::size_t>(e)]);
-        }
-      }
+      std::visit([&](const auto& X) { add_rows(X, rows, values, from, to, out + from); }, X_);
+      // The first strip's task has the constant feature as well.
+      if (from == 0) bias_.accumulate(values, out + d_);
     }
   });
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/cpu/entry_groups.hpp"
 #include "engine/problem.hpp"
 
 namespace topwolf {
@@ -25,20 +26,16 @@ void append_entries(const Problem& problem, std::span<const std::int64_t> rows, 
 template <class Out>
 class Accumulator {
  public:
-  Accumulator(const FeatureView& X, std::int64_t m, double bias);
+  Accumulator(const FeatureView& X, std::int64_t m, const Bias& bias);
 
   // W: (m x D), row-major. The entries come in panels, rows ascending.
   void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<Out>& W, int threads);
 
  private:
-  void group_by_class(const std::vector<std::vector<RowEntry>>& panels);
-
   FeatureView X_;
   std::int64_t m_, d_, D_;
-  double bias_;
-  std::vector<std::int64_t> begin_;  // m + 1: entries of class j are [begin_[j], begin_[j + 1])
-  std::vector<std::int64_t> row_;
-  std::vector<double> value_;
+  Bias bias_;
+  EntryGroups<double> by_class_;
 };
 
 }  // namespace topwolf

@@ -7,7 +7,6 @@
 
 #include "core/length.hpp"
 #include "core/threads.hpp"
-#include "data/row_lengths.hpp"
 #include "engine/cpu/blas.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/face_product.hpp"
@@ -22,7 +21,7 @@ class EntryProducts {
  public:
   virtual ~EntryProducts() = default;
   virtual void set_entries(const EntryList& entries) = 0;
-  virtual void weigh(const std::vector<double>& P, std::vector<double>& W) = 0;
+  virtual void weigh(const std::vector<double>& U, std::vector<double>& W) = 0;
   virtual void score(const std::vector<double>& W, std::vector<double>& S) = 0;
 };
 
@@ -43,8 +42,8 @@ class EntryProductsOf final : public EntryProducts {
 
   void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
 
-  void weigh(const std::vector<double>& P, std::vector<double>& W) override {
-    face_->weigh(P);
+  void weigh(const std::vector<double>& U, std::vector<double>& W) override {
+    face_->weigh(U);
     W.resize(static_cast<std::size_t>(m_ * D_));
     const T* from = face_->weights().data();
     for (std::int64_t j = 0; j < m_; ++j) {
@@ -110,6 +109,7 @@ class ClassScores final : public BlockScores, public FaceScores {
     plain_->add(rows, change);
   }
 
+  // W here is V, which does not determine the plain weights: they are summed anew from A.
   void reset(const std::vector<double>&, const Dual& A) override {
     std::vector<double> W;
     sums_.weights_of(A, W);
@@ -125,8 +125,8 @@ class ClassScores final : public BlockScores, public FaceScores {
     entries_ = &entries;
     products_->set_entries(entries);
     rows_.clear();
-    for (std::size_t i = 0; i + 1 < entries.row_begin.size(); ++i) {
-      if (entries.row_begin[i] < entries.row_begin[i + 1]) rows_.push_back(static_cast<std::int64_t>(i));
+    for (std::int64_t i = 0; i < entries.rows(); ++i) {
+      if (!entries.empty(i)) rows_.push_back(i);
     }
   }
 
@@ -142,9 +142,10 @@ class ClassScores final : public BlockScores, public FaceScores {
     });
   }
 
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    P_ = &P;
-    products_->weigh(P, W_);
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
+    U_ = &U;
+    products_->weigh(U, W_);
+    // The curvature is that of V: phi couples the classes, of which the plain W(U) knows nothing.
     map_->reduce(W_, V_, threads_);
     double norm2 = 0.0;
     for (const double v : V_) norm2 += v * v;
@@ -159,7 +160,7 @@ class ClassScores final : public BlockScores, public FaceScores {
     for_blocks([&](std::span<const std::int64_t> rows) {
       change_.assign(rows.size(), {});
       for (std::size_t r = 0; r < rows.size(); ++r) {
-        for_entries_of(rows[r], [&](std::size_t e, std::int32_t j) { change_[r].push_back({j, gamma * (*P_)[e]}); });
+        for_entries_of(rows[r], [&](std::size_t e, std::int32_t j) { change_[r].push_back({j, gamma * (*U_)[e]}); });
       }
       if (block_rows() > 1) load(rows, block_S_, block_G_);  // adding is for the block that was loaded
       plain_->add(rows, change_);
@@ -177,10 +178,7 @@ class ClassScores final : public BlockScores, public FaceScores {
 
   template <class Body>
   void for_entries_of(std::int64_t i, const Body& body) const {
-    const auto at = static_cast<std::size_t>(i);
-    for (std::int64_t e = entries_->row_begin[at]; e < entries_->row_begin[at + 1]; ++e) {
-      body(static_cast<std::size_t>(e), entries_->column[static_cast<std::size_t>(e)]);
-    }
+    for (std::size_t e = entries_->begin(i); e < entries_->end(i); ++e) body(e, entries_->column[e]);
   }
 
   const Problem& problem_;
@@ -194,7 +192,7 @@ class ClassScores final : public BlockScores, public FaceScores {
   std::vector<double> scratch_;
 
   const EntryList* entries_ = nullptr;
-  const std::vector<double>* P_ = nullptr;  // of the last product
+  const std::vector<double>* U_ = nullptr;  // of the last product
   std::vector<std::int64_t> rows_;          // that have entries
   std::vector<double> W_, V_, block_S_, block_G_;
   std::vector<SparseRow> change_;
@@ -203,9 +201,9 @@ class ClassScores final : public BlockScores, public FaceScores {
 class ClassEngine final : public HostEngine {
  public:
   ClassEngine(const Problem& problem, std::shared_ptr<const ClassMap> map, GramChoice gram,
-              std::unique_ptr<Engine> plain, const std::vector<double>& plain_lengths2, int threads)
-      : HostEngine(problem, geometry_of(*map, plain->geometry()), lengths2_of(*map, plain_lengths2), threads),
-        plain_lengths2_(plain_lengths2),
+              std::unique_ptr<Engine> plain, SharedLengths plain_lengths2, int threads)
+      : HostEngine(problem, geometry_of(*map, plain->geometry()), lengths2_of(*map, *plain_lengths2), threads),
+        plain_lengths2_(std::move(plain_lengths2)),
         map_(std::move(map)),
         gram_(std::move(gram)),
         plain_(std::move(plain)) {}
@@ -227,10 +225,10 @@ class ClassEngine final : public HostEngine {
     return sums;
   }
 
-  AscentSums ascend(const std::vector<double>& V, const Extrapolation& at, double q, Dual& A_next,
+  AscentSums ascend(const std::vector<double>& V, const Extrapolation& A_mu, double q, Dual& A_next,
                     std::vector<double>& V_next) override {
     map_->lift(V, W_, threads());
-    const AscentSums sums = plain_->ascend(W_, at, q, A_next, sum_);
+    const AscentSums sums = plain_->ascend(W_, A_mu, q, A_next, sum_);
     map_->reduce(sum_, V_next, threads());
     return sums;
   }
@@ -259,11 +257,12 @@ class ClassEngine final : public HostEngine {
  protected:
   std::unique_ptr<BlockScores> make_block_scores() override {
     auto scores = gram_.wanted ? make_gram_scores(problem_, gram_.shared, threads(), [this] { stop_if_asked(); })
-                               : make_weights_scores(problem_, plain_lengths2_, threads());
+                               : make_weights_scores(problem_, *plain_lengths2_, threads());
     return std::make_unique<ClassScores>(problem_, map_, std::move(scores), *plain_, gram_.wanted, threads());
   }
 
  private:
+  // What the plain engine says, with the roundings and the underflows that phi adds on the way (G1).
   static Geometry geometry_of(const ClassMap& map, Geometry plain) {
     plain.dimension = plain.dimension / map.m() * map.p();
     plain.terms += map.m() + 2;
@@ -277,7 +276,7 @@ class ClassEngine final : public HostEngine {
     return plain;
   }
 
-  const std::vector<double> plain_lengths2_;
+  const SharedLengths plain_lengths2_;  // ||x_i||^2
   const std::shared_ptr<const ClassMap> map_;
   const GramChoice gram_;
   const std::unique_ptr<Engine> plain_;
@@ -287,10 +286,9 @@ class ClassEngine final : public HostEngine {
 }  // namespace
 
 std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                          const GramChoice& gram, int threads) {
-  const std::vector<double> lengths2 = squared_lengths(problem.X, problem.bias, threads);
-  auto plain = make_cpu_engine(problem, {}, threads);
-  return std::make_unique<ClassEngine>(problem, std::move(map), gram, std::move(plain), lengths2, threads);
+                                          const GramChoice& gram, SharedLengths lengths2, int threads) {
+  auto plain = make_cpu_engine(problem, {}, lengths2, threads);
+  return std::make_unique<ClassEngine>(problem, std::move(map), gram, std::move(plain), std::move(lengths2), threads);
 }
 
 }  // namespace topwolf

@@ -46,7 +46,7 @@ class ClassMap {
   std::vector<std::int32_t> column_;
   std::vector<double> value_;
   std::vector<double> dense_, transposed_;  // (m x p) and (p x m), where there are few zeros; else empty
-  std::vector<double> K_;                   // phi phi^T (m x m), where that is less work than phi and phi^T; else empty
+  std::vector<double> G_;                   // phi phi^T (m x m), where that is less work than phi and phi^T; else empty
 };
 
 // Whether phi is the identity, which is the plain problem.

@@ -1,9 +1,9 @@
+// The plain engine: the Kronecker map behind the panels that all CPU engines share.
 #include "engine/cpu/cpu_engine.hpp"
 
 #include <limits>
 
 #include "core/length.hpp"
-#include "data/row_lengths.hpp"
 #include "engine/cpu/panel_engine.hpp"
 
 namespace topwolf {
@@ -33,20 +33,16 @@ class KroneckerMap {
   void scores(std::int64_t begin, std::int64_t end, T* S, std::vector<T>& scratch) const {
     scorer_.scores(begin, end, S, scratch);
   }
+  // Certificates multiply in double whatever the features are; a scorer of its own, so that a pass keeps its weights.
   Scorer<double> exact_scores(const std::vector<double>& W) const {
     Scorer<double> scorer(X_, m_, bias_);
     scorer.set_weights(W.data(), threads_);
     return scorer;
   }
   std::int64_t terms(std::int64_t i) const {
-    const auto count = [i](const auto& X) {
-      if constexpr (requires { X.row_begin; })
-        return X.row_begin[i + 1] - X.row_begin[i];
-      else
-        return X.cols;
-    };
-    return std::visit(count, X_) + 1;
+    return std::visit([i](const auto& X) { return row_of(X, i).count; }, X_) + 1;  // and the constant feature
   }
+  // ||s_ij|| <= ||x_i|| max_j ||w_j||: what G1's bound on rounding is a multiple of.
   double longest_weights(const std::vector<double>& W) const {
     const auto D = static_cast<std::size_t>(D_);
     double longest = 0.0;
@@ -67,7 +63,7 @@ class KroneckerMap {
  private:
   FeatureView X_;
   std::int64_t n_, m_, d_, D_;
-  double bias_;
+  Bias bias_;
   GramChoice gram_;
   int threads_;
   Scorer<T> scorer_;
@@ -76,9 +72,9 @@ class KroneckerMap {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, int threads) {
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, SharedLengths lengths2,
+                                        int threads) {
   const auto make = [&](auto map) -> std::unique_ptr<Engine> {
-    auto lengths2 = squared_lengths(problem.X, problem.bias, threads);
     return std::make_unique<PanelEngine<decltype(map)>>(problem, std::move(map), std::move(lengths2), threads);
   };
   const bool single = problem.X.index() % 2 == 0;

@@ -1,14 +1,38 @@
-// The engines on this machine's cores, by the map psi that they are for.
+// The engines on this machine's cores, by the map psi that they are for, and the block scores that they are made with.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <variant>
+#include <vector>
 
-#include "engine/cpu/block_products.hpp"
 #include "engine/cpu/class_map.hpp"
 #include "engine/engine.hpp"
+#include "engine/host/block_scores.hpp"
 #include "topwolf/joint.hpp"
 
 namespace topwolf {
+
+// ---- Block scores from the features, in one of two representations. Weights: W is kept, a block's scores are a
+// product. Gram: all scores and X X^T are kept, a block's scores are read.
+
+// G = X X^T (n x n), constant feature included, in the precision of the features. Depends on the rows alone, so that
+// many problems can share it.
+struct Gram {
+  std::variant<std::vector<float>, std::vector<double>> values;
+};
+// It may take long: whatever `pause`, called now and then, throws ends it.
+using Pause = std::function<void()>;
+std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const Pause& pause = {});
+
+// The problem and the rows' squared lengths must outlive the scores.
+std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
+                                                 int threads);
+// Without a Gram matrix they make their own, when they are first asked for scores.
+std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads,
+                                              Pause pause);
+
+// ---- Engines
 
 // Whether block ascent has its scores from a Gram matrix, and from which; null: from one of its own.
 struct GramChoice {
@@ -16,12 +40,13 @@ struct GramChoice {
   std::shared_ptr<const Gram> shared{};
 };
 
-// psi(x, j) = e_j (x) x.
-std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, int threads);
+// psi(x, j) = e_j (x) x. lengths2: ||x_i||^2 of the rows, here and below.
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice& gram, SharedLengths lengths2,
+                                        int threads);
 
 // psi(x, j) = phi_j (x) x: the plain engine with phi around it, so that W stands for V (p x D) in all verbs.
 std::unique_ptr<Engine> make_class_engine(const Problem& problem, std::shared_ptr<const ClassMap> map,
-                                          const GramChoice& gram, int threads);
+                                          const GramChoice& gram, SharedLengths lengths2, int threads);
 
 // Any psi. Throws Error{data} where one of its vectors is not finite or too long to be squared.
 std::unique_ptr<Engine> make_joint_engine(const Problem& problem, const JointMap& psi, int threads);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
@@ -11,32 +12,16 @@ namespace {
 
 constexpr std::int64_t rows_per_task = 128;
 
-// Rows and entries that both layouts share.
-class Entries {
- public:
-  explicit Entries(const Problem& problem) : problem_(problem) {}
-
-  void set(const EntryList& list) { list_ = &list; }
-  std::int64_t begin(std::int64_t i) const { return list_->row_begin[static_cast<std::size_t>(i)]; }
-  std::int64_t end(std::int64_t i) const { return list_->row_begin[static_cast<std::size_t>(i) + 1]; }
-  const std::int32_t* column(std::int64_t e) const { return list_->column.data() + e; }
-  std::size_t size() const { return list_->size(); }
-
-  // Calls body(i) for all rows that have entries.
-  template <class Body>
-  void for_rows(int threads, const Body& body) const {
-    parallel_for((problem_.n + rows_per_task - 1) / rows_per_task, threads, [&](std::int64_t task) {
-      const std::int64_t last = std::min(problem_.n, (task + 1) * rows_per_task);
-      for (std::int64_t i = task * rows_per_task; i < last; ++i) {
-        if (begin(i) < end(i)) body(i);
-      }
-    });
-  }
-
- private:
-  const Problem& problem_;
-  const EntryList* list_ = nullptr;
-};
+// Calls body(i) for all rows that have entries.
+template <class Body>
+void for_rows(const EntryList& list, int threads, const Body& body) {
+  parallel_for((list.rows() + rows_per_task - 1) / rows_per_task, threads, [&](std::int64_t task) {
+    const std::int64_t last = std::min(list.rows(), (task + 1) * rows_per_task);
+    for (std::int64_t i = task * rows_per_task; i < last; ++i) {
+      if (!list.empty(i)) body(i);
+    }
+  });
+}
 
 // Entries are grouped by chunk of rows, and in a chunk by class. A task owns a strip of features for some classes and
 // goes through the chunks in order: a chunk's strip stays in the second-level cache while the classes pass by.
@@ -44,21 +29,22 @@ template <class T>
 class DenseProduct final : public FaceProduct<T> {
  public:
   DenseProduct(const Problem& problem, const DenseView<T>& X, int threads)
-      : problem_(problem), X_(X), threads_(threads), entries_(problem) {}
+      : problem_(problem), X_(X), threads_(threads) {}
 
   void set_entries(const EntryList& list) override {
-    entries_.set(list);
-    groups_.sort(list, chunks() * problem_.m,
-                 [&](std::int64_t i, std::int64_t j) { return i / chunk_rows * problem_.m + j; });
+    list_ = &list;
+    const auto group_of = [&](std::int64_t i, std::int64_t j) { return i / chunk_rows * problem_.m + j; };
+    sort_list(list, chunks() * problem_.m, group_of, groups_);
     value_.resize(list.size());
   }
 
-  void weigh(const std::vector<double>& P) override {
+  void weigh(const std::vector<double>& U) override {
     const std::int64_t m = problem_.m, D = problem_.D(), d = problem_.d;
     for (std::size_t at = 0; at < value_.size(); ++at) {
-      value_[at] = problem_.factor(groups_.row[at]) * P[static_cast<std::size_t>(groups_.place[at])];
+      value_[at] = problem_.factor(groups_.row()[at]) * U[groups_.carried()[at]];
     }
     W_.assign(static_cast<std::size_t>(m * D), T{0});
+    // Strips of features share out the work where there are many; where there are few, the classes are cut as well.
     const std::int64_t strips = std::max<std::int64_t>(1, (d + strip - 1) / strip);
     const std::int64_t parts = std::min<std::int64_t>(m, strips >= 4 * threads_ ? 1 : 4 * threads_);
     parallel_for(strips * parts, threads_worth(products(), threads_), [&](std::int64_t task) {
@@ -73,44 +59,40 @@ class DenseProduct final : public FaceProduct<T> {
 
   void score(const std::vector<T>& W, std::vector<double>& S) const override {
     const std::int64_t D = problem_.D(), d = problem_.d;
-    S.resize(entries_.size());
-    entries_.for_rows(threads_worth(products(), threads_), [&](std::int64_t i) {
-      const std::int64_t first = entries_.begin(i), count = entries_.end(i) - first;
+    S.resize(list_->size());
+    for_rows(*list_, threads_worth(products(), threads_), [&](std::int64_t i) {
+      const std::size_t first = list_->begin(i);
+      const auto count = static_cast<std::int64_t>(list_->end(i) - first);
+      const std::int32_t* column = list_->column.data() + first;
       double* s = S.data() + first;
-      dots(X_.data + i * X_.stride, d, W.data(), D, entries_.column(first), count, s);
-      if (problem_.bias == 0.0) return;
-      for (std::int64_t e = 0; e < count; ++e) {
-        s[e] += problem_.bias * static_cast<double>(W[static_cast<std::size_t>(entries_.column(first)[e] * D + d)]);
-      }
+      dots(row_of(X_, i).value, d, W.data(), D, column, count, s);
+      if (!problem_.bias.given()) return;
+      for (std::int64_t e = 0; e < count; ++e) s[e] += problem_.bias.score(W.data() + column[e] * D + d);
     });
   }
 
  private:
   static constexpr std::int64_t strip = 128, chunk_rows = 1024;
 
-  double products() const { return static_cast<double>(entries_.size()) * static_cast<double>(problem_.d); }
+  double products() const { return static_cast<double>(list_->size()) * static_cast<double>(problem_.d); }
   std::int64_t chunks() const { return (problem_.n + chunk_rows - 1) / chunk_rows; }
 
   void add(std::int64_t chunk, std::int64_t j, std::int64_t from, std::int64_t to) {
     const std::int64_t g = chunk * problem_.m + j, count = groups_.count(g), d = problem_.d;
-    const std::int64_t first = groups_.begin[static_cast<std::size_t>(g)];
     if (count == 0) return;
+    const double* value = value_.data() + groups_.begin(g);
     T* out = W_.data() + j * problem_.D();
-    accumulate(X_.data + from, X_.stride, groups_.row.data() + first, value_.data() + first, count, to - from,
-               out + from);
-    if (problem_.bias == 0.0 || from > 0) return;
-    for (std::int64_t e = first; e < first + count; ++e) {
-      out[d] += static_cast<T>(problem_.bias * value_[static_cast<std::size_t>(e)]);
-    }
+    accumulate(X_.data + from, X_.stride, groups_.rows_of(g).data(), value, count, to - from, out + from);
+    if (from == 0) problem_.bias.accumulate({value, static_cast<std::size_t>(count)}, out + d);
   }
 
   const Problem& problem_;
   const DenseView<T> X_;
   const int threads_;
-  Entries entries_;
-  EntryGroups groups_;         // by chunk and class
-  std::vector<double> value_;  // in their order
-  std::vector<T> W_;           // (m x D)
+  const EntryList* list_ = nullptr;
+  EntryGroups<std::size_t> groups_;  // by chunk and class, each with its place in the list
+  std::vector<double> value_;        // in their order
+  std::vector<T> W_;                 // (m x D)
 };
 
 // A task owns a range of features, balanced by non-zeros, and goes through all rows.
@@ -118,10 +100,11 @@ template <class T>
 class SparseProduct final : public FaceProduct<T> {
  public:
   SparseProduct(const Problem& problem, const CsrView<T>& X, int threads)
-      : problem_(problem), X_(X), threads_(threads), pitch_(class_pitch(problem.m)), entries_(problem) {
+      : problem_(problem), X_(X), threads_(threads), pitch_(class_pitch(problem.m)) {
     std::vector<std::int64_t> count(static_cast<std::size_t>(X.cols), 0);
-    const std::int64_t total = X.row_begin[X.rows];
-    for (std::int64_t p = 0; p < total; ++p) ++count[static_cast<std::size_t>(X.column[p])];
+    const std::int64_t total = stored_values(X);
+    for_stored(X, [&](std::int64_t, std::int64_t c, T) { ++count[static_cast<std::size_t>(c)]; });
+    // Four parts a thread, so that slow ones even out.
     const std::int64_t parts = threads == 1 ? 1 : 4 * threads;
     std::int64_t seen = 0;
     bounds_.push_back(0);
@@ -134,82 +117,77 @@ class SparseProduct final : public FaceProduct<T> {
     if (bounds_.back() < X.cols) bounds_.push_back(X.cols);
   }
 
-  void set_entries(const EntryList& list) override { entries_.set(list); }
+  void set_entries(const EntryList& list) override { list_ = &list; }
 
-  void weigh(const std::vector<double>& P) override {
-    V_.resize(static_cast<std::size_t>(problem_.D() * pitch_));
+  void weigh(const std::vector<double>& U) override {
+    W_.resize(static_cast<std::size_t>(problem_.D() * pitch_));
     const auto parts = static_cast<std::int64_t>(bounds_.size()) - 1;
     parallel_for(parts, threads_worth(products(), threads_), [&](std::int64_t part) {
       const std::int64_t from = bounds_[static_cast<std::size_t>(part)],
                          to = bounds_[static_cast<std::size_t>(part) + 1];
-      std::fill(V_.begin() + from * pitch_, V_.begin() + to * pitch_, T{0});
-      for (std::int64_t i = 0; i < problem_.n; ++i) add(i, P, from, to, parts > 1);
+      std::fill(W_.begin() + from * pitch_, W_.begin() + to * pitch_, T{0});
+      for (std::int64_t i = 0; i < problem_.n; ++i) add(i, U, from, to, parts > 1);
     });
-    if (problem_.bias == 0.0) return;
-    T* v = V_.data() + problem_.d * pitch_;
-    std::fill(v, v + pitch_, T{0});
-    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(v, problem_.factor(i) * problem_.bias, i, P);
+    if (!problem_.bias.given()) return;
+    T* w = W_.data() + problem_.d * pitch_;
+    std::fill(w, w + pitch_, T{0});
+    for (std::int64_t i = 0; i < problem_.n; ++i) add_row(w, problem_.factor(i) * problem_.bias.value(), i, U);
   }
 
-  const std::vector<T>& weights() const override { return V_; }
+  const std::vector<T>& weights() const override { return W_; }
 
-  void score(const std::vector<T>& V, std::vector<double>& S) const override {
+  void score(const std::vector<T>& W, std::vector<double>& S) const override {
     const std::int64_t m = problem_.m;
-    S.resize(entries_.size());
+    S.resize(list_->size());
     std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads_));
-    entries_.for_rows(threads_worth(products(), threads_), [&](std::int64_t i) {
-      if (16 * (entries_.end(i) - entries_.begin(i)) < m) {  // few among many: gathered
-        score_few(i, V, S);
+    for_rows(*list_, threads_worth(products(), threads_), [&](std::int64_t i) {
+      if (16 * static_cast<std::int64_t>(list_->end(i) - list_->begin(i)) < m) {  // few among many: gathered
+        score_few(i, W, S);
         return;
       }
       auto& s = scratch[static_cast<std::size_t>(thread_number())];
       s.resize(static_cast<std::size_t>(m));
-      const std::int64_t first = X_.row_begin[i];
-      sparse_scores(X_.value + first, X_.column + first, X_.row_begin[i + 1] - first, V.data(), pitch_, m, s.data());
-      for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
-        const std::int64_t j = *entries_.column(e);
-        double& score = S[static_cast<std::size_t>(e)];
+      const auto x = row_of(X_, i);
+      sparse_scores(x.value, x.columns, x.count, W.data(), pitch_, m, s.data());
+      for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {
+        const std::int64_t j = list_->column[e];
+        double& score = S[e];
         score = static_cast<double>(s[static_cast<std::size_t>(j)]);
-        if (problem_.bias != 0.0) {
-          score += problem_.bias * static_cast<double>(V[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
-        }
+        if (problem_.bias.given()) score += problem_.bias.score(W.data() + problem_.d * pitch_ + j);
       }
     });
   }
 
  private:
   double products() const {
-    const double row =
-        static_cast<double>(X_.row_begin[X_.rows]) / static_cast<double>(std::max<std::int64_t>(1, X_.rows));
-    return static_cast<double>(entries_.size()) * row;
+    const double row = static_cast<double>(stored_values(X_)) / static_cast<double>(std::max<std::int64_t>(1, X_.rows));
+    return static_cast<double>(list_->size()) * row;
   }
 
-  void score_few(std::int64_t i, const std::vector<T>& V, std::vector<double>& S) const {
-    for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
-      const T* v = V.data() + *entries_.column(e);
-      double sum = problem_.bias == 0.0 ? 0.0 : problem_.bias * static_cast<double>(v[problem_.d * pitch_]);
-      for (std::int64_t p = X_.row_begin[i]; p < X_.row_begin[i + 1]; ++p) {
-        sum += static_cast<double>(X_.value[p]) * static_cast<double>(v[X_.column[p] * pitch_]);
-      }
-      S[static_cast<std::size_t>(e)] = sum;
+  void score_few(std::int64_t i, const std::vector<T>& W, std::vector<double>& S) const {
+    for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {
+      const T* w = W.data() + list_->column[e];
+      double sum = problem_.bias.score(w + problem_.d * pitch_);
+      for_row(X_, i, [&](std::int64_t c, double x) { sum += x * static_cast<double>(w[c * pitch_]); });
+      S[e] = sum;
     }
   }
 
-  // v += factor * p_i
-  void add_row(T* v, double factor, std::int64_t i, const std::vector<double>& P) const {
-    for (std::int64_t e = entries_.begin(i); e < entries_.end(i); ++e) {
-      v[*entries_.column(e)] += static_cast<T>(factor * P[static_cast<std::size_t>(e)]);
+  // w += factor * u_i
+  void add_row(T* w, double factor, std::int64_t i, const std::vector<double>& U) const {
+    for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {
+      w[list_->column[e]] += static_cast<T>(factor * U[e]);
     }
   }
 
-  void add(std::int64_t i, const std::vector<double>& P, std::int64_t from, std::int64_t to, bool search) {
-    if (entries_.begin(i) == entries_.end(i)) return;
-    const std::int32_t* const first = X_.column + X_.row_begin[i];
-    const std::int32_t* const last = X_.column + X_.row_begin[i + 1];
-    const std::int32_t* c = search ? std::lower_bound(first, last, static_cast<std::int32_t>(from)) : first;
+  void add(std::int64_t i, const std::vector<double>& U, std::int64_t from, std::int64_t to, bool search) {
+    if (list_->empty(i)) return;
+    const auto x = row_of(X_, i);
+    const std::int32_t* const last = x.columns + x.count;
+    const std::int32_t* c = search ? std::lower_bound(x.columns, last, static_cast<std::int32_t>(from)) : x.columns;
     const double factor = problem_.factor(i);
     for (; c != last && *c < to; ++c) {
-      add_row(V_.data() + *c * pitch_, factor * static_cast<double>(X_.value[c - X_.column]), i, P);
+      add_row(W_.data() + *c * pitch_, factor * static_cast<double>(x.value[c - x.columns]), i, U);
     }
   }
 
@@ -217,9 +195,9 @@ class SparseProduct final : public FaceProduct<T> {
   const CsrView<T> X_;
   const int threads_;
   const std::int64_t pitch_;
-  Entries entries_;
+  const EntryList* list_ = nullptr;
   std::vector<std::int64_t> bounds_;  // of the tasks' features
-  std::vector<T> V_;                  // (D x pitch)
+  std::vector<T> W_;                  // (D x pitch)
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// W(P) and its scores for a P with a fixed set of entries: the two products of conjugate gradients, in the precision of
+// W(U) and its scores for a U with a fixed set of entries: the two products of conjugate gradients, in the precision of
 // the features. The sums do not depend on the number of threads.
 #pragma once
 
@@ -14,11 +14,11 @@ class FaceProduct {
  public:
   virtual ~FaceProduct() = default;
 
-  // The entries that P has from now on; they stay where they are.
+  // The entries that U has from now on; they stay where they are.
   virtual void set_entries(const EntryList& entries) = 0;
 
-  // W(P) = sum_i omega_i p_i x_i^T / (lambda N), D2.
-  virtual void weigh(const std::vector<double>& P) = 0;
+  // W(U) = sum_i omega_i u_i x_i^T / (lambda N), D2.
+  virtual void weigh(const std::vector<double>& U) = 0;
   // In the layout of the working weights: (m x D) for dense features, (D x pitch) for CSR.
   virtual const std::vector<T>& weights() const = 0;
 

@@ -5,9 +5,10 @@
 #include <numeric>
 
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/blas.hpp"
-#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/scorer.hpp"
 #include "kernels/typed.hpp"
@@ -15,9 +16,10 @@
 namespace topwolf {
 namespace {
 
-// G (n x n) = X X^T + bias^2, by panels of rows; only panels on and below the diagonal are computed.
+// G (n x n) = X X^T, by panels of rows; only panels on and below the diagonal are computed.
 template <class T>
-void fill_gram(const DenseView<T>& X, double bias, int threads, const Pause& pause, std::vector<T>& G) {
+void fill_gram(const DenseView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
+  // G is symmetric: half of its panels are computed, and each is written twice.
   SingleThreadedBlas blas;
   constexpr std::int64_t panel = 256;
   const std::int64_t n = X.rows, panels = (n + panel - 1) / panel;
@@ -29,11 +31,12 @@ void fill_gram(const DenseView<T>& X, double bias, int threads, const Pause& pau
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t p = 0; p < (a == b ? i + 1 : cols); ++p) {
         T& value = corner[i * n + p];
-        value += static_cast<T>(bias * bias);
+        value += static_cast<T>(bias.product());
         G[static_cast<std::size_t>((b * panel + p) * n + a * panel + i)] = value;
       }
     }
   };
+  // One row of panels between two pauses: all n^2 d / 2 products may take long.
   for (std::int64_t a = 0; a < panels; ++a) {
     if (pause) pause();
     parallel_for(a + 1, threads, [&](std::int64_t b) { fill(a, b); });
@@ -42,18 +45,14 @@ void fill_gram(const DenseView<T>& X, double bias, int threads, const Pause& pau
 
 // Sparse rows: each is spread out once and met by all rows before it.
 template <class T>
-void fill_gram(const CsrView<T>& X, double bias, int threads, const Pause& pause, std::vector<T>& G) {
+void fill_gram(const CsrView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
   const std::int64_t n = X.rows;
   const auto fill = [&](std::int64_t i) {
     std::vector<double> spread(static_cast<std::size_t>(X.cols), 0.0);
-    for (std::int64_t p = X.row_begin[i]; p < X.row_begin[i + 1]; ++p) {
-      spread[static_cast<std::size_t>(X.column[p])] = static_cast<double>(X.value[p]);
-    }
+    for_row(X, i, [&](std::int64_t c, double x) { spread[static_cast<std::size_t>(c)] = x; });
     for (std::int64_t k = 0; k <= i; ++k) {
-      double sum = bias * bias;
-      for (std::int64_t p = X.row_begin[k]; p < X.row_begin[k + 1]; ++p) {
-        sum += spread[static_cast<std::size_t>(X.column[p])] * static_cast<double>(X.value[p]);
-      }
+      double sum = bias.product();
+      for_row(X, k, [&](std::int64_t c, double x) { sum += spread[static_cast<std::size_t>(c)] * x; });
       G[static_cast<std::size_t>(i * n + k)] = G[static_cast<std::size_t>(k * n + i)] = static_cast<T>(sum);
     }
   };
@@ -79,10 +78,12 @@ class GramScores final : public BlockScores, public FaceScores {
   std::int64_t block_rows() const override { return 64; }
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+    // Made here and not in the constructor, because here it can be stopped.
     if (!gram_) use(make_gram(problem_, threads_, pause_));
     const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m), n = static_cast<std::size_t>(n_);
     S.resize(count * m);
     G.resize(count * count);
+    // Class by class, as S_ lies.
     for (std::size_t j = 0; j < m; ++j) {
       const T* scores = S_.data() + j * n;
       for (std::size_t r = 0; r < count; ++r) S[r * m + j] = static_cast<double>(scores[rows[r]]);
@@ -101,6 +102,8 @@ class GramScores final : public BlockScores, public FaceScores {
   }
 
   void reset(const std::vector<double>& W, const Dual&) override {
+    // From X and W in double, and not from G, which has the precision of the features: rounding is what this takes
+    // away.
     SingleThreadedBlas blas;
     const std::int64_t m = problem_.m, panel = panel_rows(m);
     Scorer<double> scorer(problem_.X, m, problem_.bias);
@@ -127,36 +130,37 @@ class GramScores final : public BlockScores, public FaceScores {
   void set_entries(const EntryList& entries) override {
     if (!gram_) use(make_gram(problem_, threads_, pause_));
     list_ = &entries;
-    by_class_.sort(entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; });
+    sort_list(
+        entries, problem_.m, [](std::int64_t, std::int64_t j) { return j; }, by_class_);
     pack();
   }
 
   void entry_scores(std::vector<double>& S) override {
-    S.resize(by_class_.row.size());
+    S.resize(by_class_.size());
     for (std::int64_t j = 0; j < problem_.m; ++j) {
       for_class(j, [&](std::size_t at) {
-        S[static_cast<std::size_t>(by_class_.place[at])] =
-            static_cast<double>(S_[static_cast<std::size_t>(j * n_ + by_class_.row[at])]);
+        S[by_class_.carried()[at]] = static_cast<double>(S_[static_cast<std::size_t>(j * n_ + by_class_.row()[at])]);
       });
     }
   }
 
   // Rows meet only in the classes that both have entries for.
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    last_ = P;
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
+    last_ = U;
+    // One partial sum a class, added in order: the same bits for any number of threads.
     std::vector<double> curvature(static_cast<std::size_t>(problem_.m));
-    if (S) S->resize(P.size());
+    if (S) S->resize(U.size());
     parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
-      const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
-      std::vector<T> p;
-      for_class(j, [&](std::size_t at) { p.push_back(static_cast<T>(weighted(at))); });
-      std::vector<double> s(p.size());
-      class_product(j, p, s);
+      const auto first = static_cast<std::size_t>(by_class_.begin(j));
+      std::vector<T> u;
+      for_class(j, [&](std::size_t at) { u.push_back(static_cast<T>(weighted(at))); });
+      std::vector<double> s(u.size());
+      class_product(j, u, s);
       double sum = 0.0;
       for_class(j, [&](std::size_t at) {
-        const auto place = static_cast<std::size_t>(by_class_.place[at]);
+        const std::size_t place = by_class_.carried()[at];
         if (S) (*S)[place] = s[at - first];
-        sum += problem_.weight(by_class_.row[at]) * last_[place] * s[at - first];
+        sum += problem_.weight(by_class_.row()[at]) * last_[place] * s[at - first];
       });
       curvature[static_cast<std::size_t>(j)] = sum;
     });
@@ -166,9 +170,8 @@ class GramScores final : public BlockScores, public FaceScores {
   void add_product(double gamma) override {
     entries_.resize(1);
     entries_[0].clear();
-    for_entries(*list_, [&](std::int64_t i, std::int64_t e) {
-      const auto at = static_cast<std::size_t>(e);
-      if (last_[at] != 0.0) entries_[0].push_back({i, list_->column[at], gamma * problem_.factor(i) * last_[at]});
+    for_entries(*list_, [&](std::int64_t i, std::size_t e) {
+      if (last_[e] != 0.0) entries_[0].push_back({i, list_->column[e], gamma * problem_.factor(i) * last_[e]});
     });
     accumulator_->add(entries_, S_, threads_);
   }
@@ -177,12 +180,12 @@ class GramScores final : public BlockScores, public FaceScores {
   void use(std::shared_ptr<const Gram> gram) {
     gram_ = std::move(gram);
     G_ = std::get<std::vector<T>>(gram_->values).data();
-    accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_, n_, n_, n_}, problem_.m, 0.0);
+    accumulator_ = std::make_unique<Accumulator<T>>(DenseView<T>{G_, n_, n_, n_}, problem_.m, Bias());
   }
 
   template <class Body>
   void for_class(std::int64_t j, const Body& body) const {
-    const auto first = static_cast<std::size_t>(by_class_.begin[static_cast<std::size_t>(j)]);
+    const auto first = static_cast<std::size_t>(by_class_.begin(j));
     for (std::size_t at = first; at < first + static_cast<std::size_t>(by_class_.count(j)); ++at) body(at);
   }
 
@@ -204,32 +207,32 @@ class GramScores final : public BlockScores, public FaceScores {
     parallel_for(problem_.m, threads_worth(products_, threads_), [&](std::int64_t j) {
       T* to = packed_.data() + packed_begin_[static_cast<std::size_t>(j)];
       for_class(j, [&](std::size_t a) {
-        const T* g = G_ + by_class_.row[a] * n_;
-        for_class(j, [&](std::size_t b) { *to++ = g[by_class_.row[b]]; });
+        const T* g = G_ + by_class_.row()[a] * n_;
+        for_class(j, [&](std::size_t b) { *to++ = g[by_class_.row()[b]]; });
       });
     });
   }
 
-  // s = K p for the rows that have an entry for class j.
-  void class_product(std::int64_t j, const std::vector<T>& p, std::vector<double>& s) const {
+  // s = G u for the rows that have an entry for class j.
+  void class_product(std::int64_t j, const std::vector<T>& u, std::vector<double>& s) const {
     const auto at = static_cast<std::size_t>(j);
-    const auto rows = static_cast<std::int64_t>(p.size());
+    const auto rows = static_cast<std::int64_t>(u.size());
     if (packed_begin_[at + 1] > packed_begin_[at]) {
-      const T* K = packed_.data() + packed_begin_[at];
-      dots(p.data(), rows, K, rows, every_.data(), rows, s.data());
+      const T* G = packed_.data() + packed_begin_[at];
+      dots(u.data(), rows, G, rows, every_.data(), rows, s.data());
       return;
     }
-    const std::int64_t* row = by_class_.row.data() + by_class_.begin[at];
-    for (std::size_t a = 0; a < p.size(); ++a) {
+    const auto row = by_class_.rows_of(j);
+    for (std::size_t a = 0; a < u.size(); ++a) {
       const T* g = G_ + row[a] * n_;
       T sum{0};
-      for (std::size_t b = 0; b < p.size(); ++b) sum += g[row[b]] * p[b];
+      for (std::size_t b = 0; b < u.size(); ++b) sum += g[row[b]] * u[b];
       s[a] = static_cast<double>(sum);
     }
   }
 
   double weighted(std::size_t at) const {
-    return problem_.factor(by_class_.row[at]) * last_[static_cast<std::size_t>(by_class_.place[at])];
+    return problem_.factor(by_class_.row()[at]) * last_[by_class_.carried()[at]];
   }
 
   const Problem& problem_;
@@ -242,12 +245,12 @@ class GramScores final : public BlockScores, public FaceScores {
   std::unique_ptr<Accumulator<T>> accumulator_;
   std::vector<std::vector<RowEntry>> entries_;
   const EntryList* list_ = nullptr;
-  EntryGroups by_class_;
-  std::vector<T> packed_;  // (rows x rows) of class j at packed_begin_[j]
+  EntryGroups<std::size_t> by_class_;  // each with its place in the list
+  std::vector<T> packed_;              // (rows x rows) of class j at packed_begin_[j]
   std::vector<std::int64_t> packed_begin_;
   double products_ = 0.0;            // how many multiplications class_product takes for all classes
   std::vector<std::int32_t> every_;  // 0, 1, 2, ...
-  std::vector<double> last_;         // P of the last product
+  std::vector<double> last_;         // U of the last product
 };
 
 }  // namespace

@@ -82,13 +82,14 @@ class JointScores final : public BlockScores, public FaceScores {
   FaceScores* face() override { return this; }
   void set_entries(const EntryList& entries) override { entries_ = &entries; }
   void entry_scores(std::vector<double>& S) override { score_entries(w_, S); }
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
     std::fill(product_.begin(), product_.end(), 0.0);
-    for_rows([&](std::int64_t i, std::size_t begin, std::size_t end) {
+    for (std::int64_t i = 0; i < entries_->rows(); ++i) {
+      if (entries_->empty(i)) continue;
       row_.clear();
-      for (std::size_t e = begin; e < end; ++e) row_.push_back({entries_->column[e], P[e]});
+      for (std::size_t e = entries_->begin(i); e < entries_->end(i); ++e) row_.push_back({entries_->column[e], U[e]});
       add_row(i, row_, product_);
-    });
+    }
     if (S) score_entries(product_, *S);
     double norm2 = 0.0;
     for (const double w : product_) norm2 += w * w;
@@ -108,27 +109,16 @@ class JointScores final : public BlockScores, public FaceScores {
     psi_.accumulate(i, weighted_, w);
   }
 
-  template <class Body>
-  void for_rows(const Body& body) const {
-    for (std::size_t i = 0; i + 1 < entries_->row_begin.size(); ++i) {
-      const auto begin = static_cast<std::size_t>(entries_->row_begin[i]),
-                 end = static_cast<std::size_t>(entries_->row_begin[i + 1]);
-      if (begin < end) body(static_cast<std::int64_t>(i), begin, end);
-    }
-  }
-
   void score_entries(const std::vector<double>& w, std::vector<double>& S) {
     S.resize(entries_->size());
     constexpr std::int64_t piece = 16;
-    const auto rows = static_cast<std::int64_t>(entries_->row_begin.size()) - 1;
+    const std::int64_t rows = entries_->rows();
     parallel_for((rows + piece - 1) / piece, threads_, [&](std::int64_t part) {
       std::vector<double> s(static_cast<std::size_t>(problem_.m));
       for (std::int64_t i = part * piece; i < std::min(rows, (part + 1) * piece); ++i) {
-        const std::int64_t begin = entries_->row_begin[static_cast<std::size_t>(i)],
-                           end = entries_->row_begin[static_cast<std::size_t>(i) + 1];
-        if (begin == end) continue;
+        if (entries_->empty(i)) continue;
         psi_.scores(i, w, s);
-        for (auto e = static_cast<std::size_t>(begin); e < static_cast<std::size_t>(end); ++e) {
+        for (std::size_t e = entries_->begin(i); e < entries_->end(i); ++e) {
           S[e] = s[static_cast<std::size_t>(entries_->column[e])];
         }
       }
@@ -230,7 +220,7 @@ void check_lengths(const std::vector<double>& lengths2) {
 std::unique_ptr<Engine> make_joint_engine(const Problem& problem, const JointMap& psi, int threads) {
   std::vector<double> lengths2 = squared_lengths(psi, threads);
   check_lengths(lengths2);
-  return std::make_unique<PanelEngine<AnyMap>>(problem, AnyMap(psi), std::move(lengths2), threads);
+  return std::make_unique<PanelEngine<AnyMap>>(problem, AnyMap(psi), share(std::move(lengths2)), threads);
 }
 
 }  // namespace topwolf

@@ -31,7 +31,7 @@ class PanelEngine final : public HostEngine {
   using T = typename Map::Real;
 
  public:
-  PanelEngine(const Problem& problem, Map map, std::vector<double> lengths2, int threads)
+  PanelEngine(const Problem& problem, Map map, SharedLengths lengths2, int threads)
       : HostEngine(problem, map.geometry(), std::move(lengths2), threads),
         panel_(panel_rows(problem.m)),
         panels_((problem.n + panel_ - 1) / panel_),
@@ -57,18 +57,18 @@ class PanelEngine final : public HostEngine {
     return total(sums);
   }
 
-  AscentSums ascend(const std::vector<double>& W, const Extrapolation& V, double q, Dual& A_next,
+  AscentSums ascend(const std::vector<double>& W, const Extrapolation& A_mu, double q, Dual& A_next,
                     std::vector<double>& W_next) override {
     SingleThreadedBlas blas;
     map_.set_weights(W);
     std::vector<AscentSums> sums(static_cast<std::size_t>(panels_));
-    const HostDual &A = on_host(V.A), &A_old = on_host(V.A_old);
+    const HostDual &A = on_host(A_mu.A), &A_old = on_host(A_mu.A_old);
     accumulate_chunks<true>(W_next, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       auto& mine = space_[static_cast<std::size_t>(thread_number())];
       const auto [begin, end] = score_panel(map_, panel, mine);
       for (std::int64_t i = begin; i < end; ++i) {
-        ascend_row(problem_, i, mine.S.data() + (i - begin) * problem_.m, A[i], A_old[i], V.mu, q, mine.next, mine.row,
-                   sums[static_cast<std::size_t>(panel)]);
+        ascend_row(problem_, i, mine.S.data() + (i - begin) * problem_.m, A[i], A_old[i], A_mu.mu, q, mine.next,
+                   mine.row, sums[static_cast<std::size_t>(panel)]);
         append(i, mine.next, entries);
         on_host(A_next).assign(i, mine.next);
       }

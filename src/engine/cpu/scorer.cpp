@@ -1,3 +1,5 @@
+// Dense panels are one BLAS product. A sparse row is a sum of rows of W^T, which is why the weights lie feature by
+// feature there: all classes of a feature are neighbours.
 #include "engine/cpu/scorer.hpp"
 
 #include <algorithm>
@@ -34,11 +36,11 @@ template <class T, class R>
 void panel_scores(const CsrView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
                   std::int64_t pitch, R* S, std::vector<R>&) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t first = X.row_begin[i], count = X.row_begin[i + 1] - first;
+    const auto x = row_of(X, i);
     if constexpr (sizeof(T) > sizeof(R)) {
       fail(ErrorKind::internal, "scores of float64 sparse features were asked for in float32");
     } else {
-      sparse_scores(X.value + first, X.column + first, count, W.data(), pitch, m, S + (i - begin) * m);
+      sparse_scores(x.value, x.columns, x.count, W.data(), pitch, m, S + (i - begin) * m);
     }
   }
 }
@@ -50,15 +52,14 @@ std::int64_t panel_rows(std::int64_t m) {
 }
 
 template <class R>
-Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, double bias) : X_(X), m_(m), bias_(bias) {
+Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
   pitch_ = class_pitch(m);
-  bias_scores_.resize(static_cast<std::size_t>(m));
 }
 
 template <class R>
 void Scorer<R>::set_weights(const double* W, int threads) {
-  const std::int64_t D = d_ + (bias_ != 0.0 ? 1 : 0);
+  const std::int64_t D = d_ + bias_.columns();
   const bool sparse = X_.index() >= 2;
   weights_.resize(static_cast<std::size_t>(sparse ? d_ * pitch_ : m_ * d_));
   constexpr std::int64_t strip = 1024;  // features per task
@@ -71,15 +72,15 @@ void Scorer<R>::set_weights(const double* W, int threads) {
       }
     }
   });
-  for (std::int64_t j = 0; j < m_; ++j) {
-    bias_scores_[static_cast<std::size_t>(j)] = bias_ != 0.0 ? static_cast<R>(bias_ * W[j * D + d_]) : R{0};
-  }
+  bias_scores_.assign(static_cast<std::size_t>(m_), R{0});
+  bias_.add_scores(W + d_, D, m_, bias_scores_.data());
 }
 
 template <class R>
 void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, std::vector<R>& scratch) const {
   std::visit([&](const auto& X) { panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
-  if (bias_ == 0.0) return;
+  // The constant feature is stored nowhere, and so is no part of the product.
+  if (!bias_.given()) return;
   for (std::int64_t i = 0; i < end - begin; ++i) {
     for (std::int64_t j = 0; j < m_; ++j) S[i * m_ + j] += bias_scores_[static_cast<std::size_t>(j)];
   }

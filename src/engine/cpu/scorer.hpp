@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "topwolf/matrix.hpp"
+#include "data/rows.hpp"
 
 namespace topwolf {
 
@@ -15,7 +15,7 @@ std::int64_t panel_rows(std::int64_t m);
 template <class R>
 class Scorer {
  public:
-  Scorer(const FeatureView& X, std::int64_t m, double bias);
+  Scorer(const FeatureView& X, std::int64_t m, const Bias& bias);
 
   // W: (m x D), row-major. Kept as R: class-major for dense features, feature-major for CSR.
   void set_weights(const double* W, int threads);
@@ -26,10 +26,10 @@ class Scorer {
  private:
   FeatureView X_;
   std::int64_t m_, d_;
-  double bias_;
+  Bias bias_;
   std::int64_t pitch_ = 0;      // CSR: m rounded up to whole vectors
   std::vector<R> weights_;      // dense: (m x d); CSR: (d x pitch)
-  std::vector<R> bias_scores_;  // m: bias * last column of W
+  std::vector<R> bias_scores_;  // m: what the constant feature adds to every row's
 };
 
 }  // namespace topwolf

@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "core/threads.hpp"
+#include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/blas.hpp"
-#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/face_product.hpp"
 #include "kernels/typed.hpp"
 
@@ -24,8 +25,8 @@ class Weights : public BlockScores, public FaceScores {
   void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
   void entry_scores(std::vector<double>& S) override { face_->score(weights_, S); }
 
-  double product(const std::vector<double>& P, std::vector<double>* S) override {
-    face_->weigh(P);
+  double product(const std::vector<double>& U, std::vector<double>* S) override {
+    face_->weigh(U);
     const auto& W = face_->weights();
     if (S) face_->score(W, *S);
     const double norm2 =
@@ -87,6 +88,7 @@ class DenseWeights final : public Weights<T> {
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
     const std::int64_t count = static_cast<std::int64_t>(rows.size()), m = problem_.m, d = X_.cols, D = problem_.D();
+    // Copied side by side: the rows of a block lie all over X, and two products and an update read them.
     for (std::int64_t r = 0; r < count; ++r) {
       const T* x = X_.data + rows[static_cast<std::size_t>(r)] * X_.stride;
       std::copy(x, x + d, gathered_.data() + r * d);
@@ -104,16 +106,12 @@ class DenseWeights final : public Weights<T> {
       multiply_transposed(count, to - from, d, gathered_.data(), d, weights_.data() + from * D, D,
                           scores_.data() + from, m);
     });
+    // The row steps are in double: they subtract numbers that are nearly equal.
     S.assign(scores_.begin(), scores_.end());
     G.assign(gram_.begin(), gram_.end());
-    if (problem_.bias == 0.0) return;
-    for (double& g : G) g += problem_.bias * problem_.bias;
-    for (std::int64_t r = 0; r < count; ++r) {
-      for (std::int64_t j = 0; j < m; ++j) {
-        S[static_cast<std::size_t>(r * m + j)] +=
-            problem_.bias * static_cast<double>(weights_[static_cast<std::size_t>(j * D + d)]);
-      }
-    }
+    if (!problem_.bias.given()) return;
+    for (double& g : G) g += problem_.bias.product();
+    for (std::int64_t r = 0; r < count; ++r) problem_.bias.add_scores(weights_.data() + d, D, m, S.data() + r * m);
   }
 
   void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
@@ -143,7 +141,7 @@ class DenseWeights final : public Weights<T> {
   std::vector<std::vector<RowEntry>> entries_;
 };
 
-// weights_: V (D x pitch), feature by feature.
+// weights_: W^T (D x pitch), feature by feature.
 template <class T>
 class SparseWeights final : public Weights<T> {
   using Weights<T>::problem_;
@@ -158,38 +156,33 @@ class SparseWeights final : public Weights<T> {
 
   std::int64_t block_rows() const override { return 1; }
 
-  // The features of a row lie all over V; most of a visit would be spent waiting for them.
+  // The features of a row lie all over them; most of a visit would be spent waiting for them.
   void expect(std::span<const std::int64_t> rows) const override {
     constexpr std::int64_t line = 64 / sizeof(T);
     for (const std::int64_t i : rows) {
-      for (std::int64_t p = X_.row_begin[i]; p < X_.row_begin[i + 1]; ++p) {
-        const T* v = weights_.data() + X_.column[p] * pitch_;
+      for_row(X_, i, [&](std::int64_t c, T) {
+        const T* w = weights_.data() + c * pitch_;
         for (std::int64_t j = 0; j < std::min<std::int64_t>(problem_.m, 4 * line); j += line)
-          __builtin_prefetch(v + j, 1);
-      }
+          __builtin_prefetch(w + j, 1);
+      });
     }
   }
 
   void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
-    const std::int64_t i = rows[0], first = X_.row_begin[i], count = X_.row_begin[i + 1] - first, m = problem_.m;
+    const std::int64_t i = rows[0], m = problem_.m;
+    const auto x = row_of(X_, i);
     scores_.resize(static_cast<std::size_t>(m));
-    sparse_scores(X_.value + first, X_.column + first, count, weights_.data(), pitch_, m, scores_.data());
+    sparse_scores(x.value, x.columns, x.count, weights_.data(), pitch_, m, scores_.data());
     S.assign(scores_.begin(), scores_.end());
+    // The Gram matrix of one row is its squared length, which is known.
     G.assign(1, lengths2_[static_cast<std::size_t>(i)]);
-    if (problem_.bias == 0.0) return;
-    for (std::int64_t j = 0; j < m; ++j) {
-      S[static_cast<std::size_t>(j)] +=
-          problem_.bias * static_cast<double>(weights_[static_cast<std::size_t>(problem_.d * pitch_ + j)]);
-    }
+    problem_.bias.add_scores(weights_.data() + problem_.d * pitch_, 1, m, S.data());
   }
 
   void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
     entries_.clear();
     append_entries(problem_, rows, change, false, entries_);
-    for (std::int64_t p = X_.row_begin[rows[0]]; p < X_.row_begin[rows[0] + 1]; ++p) {
-      add_feature(X_.column[p], static_cast<double>(X_.value[p]));
-    }
-    if (problem_.bias != 0.0) add_feature(problem_.d, problem_.bias);
+    for_row(X_, problem_.bias, rows[0], [&](std::int64_t c, double x) { add_feature(c, x); });
   }
 
   void reset(const std::vector<double>& W, const Dual&) override {
@@ -206,8 +199,8 @@ class SparseWeights final : public Weights<T> {
 
  private:
   void add_feature(std::int64_t feature, double x) {
-    T* v = weights_.data() + feature * pitch_;
-    for (const RowEntry& entry : entries_) v[entry.column] += static_cast<T>(entry.value * x);
+    T* w = weights_.data() + feature * pitch_;
+    for (const RowEntry& entry : entries_) w[entry.column] += static_cast<T>(entry.value * x);
   }
 
   const CsrView<T> X_;

@@ -1,3 +1,5 @@
+// Which rows are visited, in which order, and when they rest. Resting is what makes late epochs cheap: near the optimum
+// most rows have no share of the gap, and a visit that changes nothing costs as much as any other.
 #include "engine/host/block_ascent.hpp"
 
 #include <algorithm>
@@ -57,6 +59,8 @@ BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
   rng_.shuffle(order_);
   visited_ = 0;
   const double left = gap();
+  // A twentieth of the mean share: those who rest had, when they were seen, a twentieth of the gap between them at
+  // most.
   quiet_ = std::isfinite(left) ? 0.05 * left : 0.0;
   return {static_cast<std::int64_t>(order_.size()), resting_};
 }
@@ -80,6 +84,7 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
   }
   scores_->load(rows, S_, G_);  // may be stopped: only then has the block begun
   visited_ += out.rows;
+  // While this block steps, the memory of the next is on its way.
   scores_->expect(block_at(visited_));
   change_.resize(count);
   spread_.resize(curved_ ? count : 0);
@@ -91,6 +96,7 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
     if (curved_ && !change_[r].empty()) spread_[r] = curved_->spread();
     out.moved |= !change_[r].empty();
   }
+  // Once for the block: the working scores stand for the dual before it until here.
   if (out.moved) scores_->add(rows, change_);
   return out;
 }
@@ -133,9 +139,10 @@ double HostBlockAscent::exact_step(std::int64_t i, const double* s, HostDual& A,
   return gain;
 }
 
-double HostBlockAscent::curved_step(std::int64_t i, double* s, double q, HostDual& A, SparseRow& change) {
+double HostBlockAscent::curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change) {
   moved_.assign(A[i].begin(), A[i].end());
-  const double gain = curved_->take(problem_, *scores_, i, s, q, share_[static_cast<std::size_t>(i)], moved_, scratch_);
+  const double gain =
+      curved_->take(problem_, *scores_, i, s, factor, share_[static_cast<std::size_t>(i)], moved_, scratch_);
   mix(1.0, moved_, -1.0, A[i], change);
   A.assign(i, moved_);
   return gain;
@@ -147,6 +154,7 @@ void HostBlockAscent::rest(std::size_t at) {
     rest_[at] = 0;
     return;
   }
+  // At most 16 epochs: shares change while their row rests.
   rest_[at] = std::min<std::int64_t>(16, rest_[at] == 0 ? 1 : 2 * rest_[at]);
   due_[at] = epoch_ + 1 + rest_[at];
 }

@@ -38,7 +38,7 @@ class HostBlockAscent final : public BlockAscent {
   void correct(std::span<const std::int64_t> rows, std::size_t r, double* s) const;
   double visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change);
   double exact_step(std::int64_t i, const double* s, HostDual& A, SparseRow& change);
-  double curved_step(std::int64_t i, double* s, double q, HostDual& A, SparseRow& change);
+  double curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change);
   void rest(std::size_t at);
   void check_order(State& state) const;
 

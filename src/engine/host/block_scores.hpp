@@ -2,6 +2,7 @@
 // values drift by rounding; reset() puts them right.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,17 +17,24 @@ struct EntryList {
   std::vector<std::int32_t> column;
 
   std::size_t size() const { return column.size(); }
+  // Those of row i are [begin(i), end(i)).
+  std::size_t begin(std::integral auto i) const {
+    return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(i)]);
+  }
+  std::size_t end(std::integral auto i) const { return begin(i + 1); }
+  bool empty(std::integral auto i) const { return begin(i) == end(i); }
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_begin.size()) - 1; }
 };
 
 // Calls body(i, e) for every entry e of every row i.
 template <class Body>
 void for_entries(const EntryList& list, const Body& body) {
-  for (std::size_t i = 0; i + 1 < list.row_begin.size(); ++i) {
-    for (std::int64_t e = list.row_begin[i]; e < list.row_begin[i + 1]; ++e) body(static_cast<std::int64_t>(i), e);
+  for (std::int64_t i = 0; i < list.rows(); ++i) {
+    for (std::size_t e = list.begin(i); e < list.end(i); ++e) body(i, e);
   }
 }
 
-// Steps P in many rows at once, with values for a fixed set of entries, on the working scores of a BlockScores.
+// Steps U in many rows at once, with values for a fixed set of entries, on the working scores of a BlockScores.
 class FaceScores {
  public:
   virtual ~FaceScores() = default;
@@ -38,9 +46,9 @@ class FaceScores {
   virtual void set_entries(const EntryList& entries) = 0;
   // The scores of the entries.
   virtual void entry_scores(std::vector<double>& S) = 0;
-  // Returns lambda N ||W(P)||^2; S, where given, receives the scores of the entries under W(P).
-  virtual double product(const std::vector<double>& P, std::vector<double>* S) = 0;
-  // The dual has changed by gamma times the P of the last product.
+  // Returns lambda N ||W(U)||^2; S, where given, receives the scores of the entries under W(U).
+  virtual double product(const std::vector<double>& U, std::vector<double>* S) = 0;
+  // The dual has changed by gamma times the U of the last product.
   virtual void add_product(double gamma) = 0;
 };
 

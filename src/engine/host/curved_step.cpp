@@ -1,11 +1,13 @@
+// A spectral step: the curvature that the last step met is the guess for the next, and the line search makes good what
+// the guess gets wrong.
 #include "engine/host/curved_step.hpp"
 
 #include <algorithm>
 
 namespace topwolf {
 
-double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double q, double share,
-                        SparseRow& alpha, RowScratch& scratch) {
+double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double factor,
+                        double share, SparseRow& alpha, RowScratch& scratch) {
   constexpr int most_steps = 20;
   constexpr double enough = 0.1;  // of the share: what is left of it can wait for the next visit
   const Loss& loss = problem.loss;
@@ -24,15 +26,17 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
     double slope = 0.0, curvature = 0.0;
     for (const auto& [j, value] : step_) {
       slope -= value * (margin(delta, j, y) + (s[j] - s[y]));
-      curvature += value * q * step_spread_[static_cast<std::size_t>(j)];
+      curvature += value * factor * step_spread_[static_cast<std::size_t>(j)];
     }
     const double length2 = squared_norm(step_);
+    // Never above the bound, and not so small that one flat step would make the next one leap.
     if (longest > 0.0) ratio_ = std::clamp(curvature / (longest * length2), 1e-3, coupling_);
     slope -= 0.5 * loss.smoothing * (squared_norm(next_) - squared_norm(alpha) - length2);
     curvature += loss.smoothing * length2;
     if (!(slope > 0.0)) break;
     const double gamma = curvature > slope ? slope / curvature : 1.0;
     gained += gamma * (slope - 0.5 * gamma * curvature);
+    // A whole step ends exactly in Q, where the projection did; a mixture of two points of Q is one up to rounding.
     if (gamma == 1.0) {
       alpha.assign(next_.begin(), next_.end());
     } else {
@@ -41,7 +45,7 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
     }
     for (std::size_t j = 0; j < spread_.size(); ++j) {
       spread_[j] += gamma * step_spread_[j];
-      s[j] += gamma * q * step_spread_[j];
+      s[j] += gamma * factor * step_spread_[j];
     }
   }
   return gained;

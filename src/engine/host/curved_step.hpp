@@ -14,8 +14,8 @@ class CurvedStep {
   CurvedStep(const std::vector<double>& lengths2, double coupling) : lengths2_(lengths2), coupling_(coupling) {}
 
   // Moves the alpha of example i, whose scores are s and whose share of the gap is `share`, to where its part of the
-  // dual is larger, and says by how much. q = omega_i / (lambda N) times what G says about the row itself.
-  double take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double q, double share,
+  // dual is larger, and says by how much. factor: omega_i / (lambda N) times what G says about the row itself.
+  double take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double factor, double share,
               SparseRow& alpha, RowScratch& scratch);
 
   const std::vector<double>& spread() const { return spread_; }  // of the whole change

@@ -1,3 +1,5 @@
+// Rooms are powers of two: a row that outgrows its room leaves it to the next row of that size, and moves at most
+// log2(m) times. Only growing takes the lock; rows in their rooms are their threads' own.
 #include "engine/host/dual.hpp"
 
 #include <algorithm>
@@ -73,6 +75,7 @@ void exchange(State& state, std::string_view name, HostDual& A, std::int64_t m) 
       value.push_back(entry.value);
     }
   }
+  // Counts and entries, not pointers: the rooms of the dual that is restored are its own.
   state.within(name, [&](State& rows) {
     rows("count", count, {A.rows()});
     rows("column", column);
@@ -84,6 +87,7 @@ void exchange(State& state, std::string_view name, HostDual& A, std::int64_t m) 
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     const std::int64_t entries = count[static_cast<std::size_t>(i)];
     if (entries < 0 || entries > static_cast<std::int64_t>(column.size() - at)) state.refuse(name);
+    // A file may say anything; steps rely on columns that ascend.
     std::int32_t before = -1;
     for (std::int64_t e = 0; e < entries; ++e, ++at) {
       if (column[at] <= before || column[at] >= m) state.refuse(name);

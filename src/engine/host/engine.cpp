@@ -1,3 +1,5 @@
+// The verbs of an engine that need no scores, row by row. Sums that reach a certificate are in long double and run in
+// the order of the rows.
 #include "engine/host/engine.hpp"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ double absolute_sum(RowView alpha) {
 
 }  // namespace
 
-HostEngine::HostEngine(const Problem& problem, const Geometry& geometry, std::vector<double> lengths2, int threads)
+HostEngine::HostEngine(const Problem& problem, const Geometry& geometry, SharedLengths lengths2, int threads)
     : Engine(problem, geometry), lengths2_(std::move(lengths2)), threads_(threads) {}
 
 template <class Body>
@@ -63,19 +65,20 @@ Curvature HostEngine::curvature() {
 BlockAscent& HostEngine::block_ascent() {
   if (!ascent_) {
     ascent_ =
-        std::make_unique<HostBlockAscent>(problem_, geometry().coupling, lengths2_, make_block_scores(), threads_);
+        std::make_unique<HostBlockAscent>(problem_, geometry().coupling, *lengths2_, make_block_scores(), threads_);
   }
   return *ascent_;
 }
 
 void HostEngine::see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const {
+  // The ascent is this engine's own: there is no other kind here.
   static_cast<HostBlockAscent&>(ascent).shares()[static_cast<std::size_t>(i)] = gap_share(
       problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), on_host(A)[i], space.u, space.scratch);
 }
 
-void HostEngine::mix(double p, const Dual& U, double q, Dual& A) {
+void HostEngine::mix(double of_U, const Dual& U, double of_A, Dual& A) {
   for_rows([&, &from = on_host(U), &to = on_host(A)](std::int64_t i, RowSpace& space) {
-    topwolf::mix(p, from[i], q, to[i], space.u);
+    topwolf::mix(of_U, from[i], of_A, to[i], space.u);
     to.assign(i, space.u);
   });
 }
@@ -105,6 +108,7 @@ InsideSums HostEngine::put_inside(Dual& A) {
   for (std::int64_t i = 0; i < problem_.n; ++i) {
     const RowView before = on_host(A)[i];
     if (before.empty()) continue;
+    // A copy: most rows are inside already, and are not written.
     alpha.assign(before.begin(), before.end());
     const double missed = topwolf::put_inside(problem_.loss, problem_.label(i), alpha, scratch);
     if (missed > 0.0) on_host(A).assign(i, alpha);

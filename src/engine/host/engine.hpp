@@ -14,8 +14,10 @@ namespace topwolf {
 
 class HostEngine : public Engine {
  public:
-  // lengths2: max_j ||psi(x_i, j)||^2 of every example.
-  HostEngine(const Problem& problem, const Geometry& geometry, std::vector<double> lengths2, int threads);
+  // lengths2: max_j ||psi(x_i, j)||^2 of every example. Many engines on the same rows can share them.
+  HostEngine(const Problem& problem, const Geometry& geometry, SharedLengths lengths2, int threads);
+  HostEngine(const Problem& problem, const Geometry& geometry, std::vector<double> lengths2, int threads)
+      : HostEngine(problem, geometry, share(std::move(lengths2)), threads) {}
 
   using Engine::loss_sum;
   long double loss_sum_at_zero() override;
@@ -23,7 +25,7 @@ class HostEngine : public Engine {
   BlockAscent& block_ascent() override;
 
   std::unique_ptr<Dual> make_dual() override { return std::make_unique<HostDual>(problem_.n); }
-  void mix(double p, const Dual& U, double q, Dual& A) override;
+  void mix(double of_U, const Dual& U, double of_A, Dual& A) override;
   void scale(double t, Dual& A) override;
   DualSums sums(const Dual& A) override;
   InsideSums put_inside(Dual& A) override;
@@ -39,8 +41,8 @@ class HostEngine : public Engine {
   // G2: the ascent sees the share of example i at scores s.
   void see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const;
 
-  const std::vector<double>& lengths2() const { return lengths2_; }
-  double length2(std::int64_t i) const { return lengths2_[static_cast<std::size_t>(i)]; }
+  const std::vector<double>& lengths2() const { return *lengths2_; }
+  double length2(std::int64_t i) const { return (*lengths2_)[static_cast<std::size_t>(i)]; }
   int threads() const { return threads_; }
 
  private:
@@ -48,7 +50,7 @@ class HostEngine : public Engine {
   template <class Body>
   void for_rows(const Body& body) const;
 
-  const std::vector<double> lengths2_;
+  const SharedLengths lengths2_;
   const int threads_;
   std::unique_ptr<HostBlockAscent> ascent_;
 };

@@ -108,14 +108,14 @@ void FaceAscent::find_face(const HostDual& A) {
     }
     free_.row_begin[i + 1] = static_cast<std::int64_t>(free_.size());
   }
+  // The gradient is kept whole, for the slope of the step; what conjugate gradients start from is its part in the face.
   scores_.set_entries(free_);
   scores_.entry_scores(product_);
   gradient_.resize(free_.size());
   for_rows([&](std::size_t i) {
     const auto row = static_cast<std::int64_t>(i);
     const RowMargins delta = problem_.margins(row);
-    for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
-         ++e) {
+    for (std::size_t e = free_.begin(i); e < free_.end(i); ++e) {
       gradient_[e] =
           -margin(delta, free_.column[e], problem_.label(row)) - product_[e] - problem_.loss.smoothing * residual_[e];
       residual_[e] = gradient_[e];
@@ -127,8 +127,7 @@ void FaceAscent::find_face(const HostDual& A) {
 // The part of a row that lies in the face (L7): what sums to 0 in every group and vanishes outside of them, and what
 // lies along the direction besides, which is orthogonal to that.
 void FaceAscent::centre(std::size_t i, std::vector<double>& values) const {
-  const auto begin = static_cast<std::size_t>(free_.row_begin[i]),
-             end = static_cast<std::size_t>(free_.row_begin[i + 1]);
+  const std::size_t begin = free_.begin(i), end = free_.end(i);
   double dot = 0.0, along2 = 0.0;
   for (std::size_t e = begin; e < end; ++e) {
     dot += along_[e] * values[e];
@@ -160,8 +159,7 @@ void FaceAscent::conjugate_gradients(const std::function<void()>& pause) {
   const auto sum_entries = [&](const auto& body) {
     return sum_rows([&](std::size_t i) {
       double sum = 0.0;
-      for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
-           ++e) {
+      for (std::size_t e = free_.begin(i); e < free_.end(i); ++e) {
         sum += body(i, e);
       }
       return sum;
@@ -174,6 +172,7 @@ void FaceAscent::conjugate_gradients(const std::function<void()>& pause) {
     return residual_[e] * direction_[e];
   });
   const double start = left;
+  // As many iterations as the last faces were worth: a face that changes soon does not pay for a precise solution.
   for (std::int64_t t = 0; t < iterations_ && left > enough * start; ++t) {
     pause();
     const double direction2 =
@@ -184,8 +183,7 @@ void FaceAscent::conjugate_gradients(const std::function<void()>& pause) {
     left = sum_rows([&](std::size_t i) {
       centre(i, product_);
       double sum = 0.0;
-      for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
-           ++e) {
+      for (std::size_t e = free_.begin(i); e < free_.end(i); ++e) {
         total_[e] += gamma * direction_[e];
         residual_[e] -= gamma * (product_[e] + smoothing * direction_[e]);
         sum += residual_[e] * residual_[e];
@@ -216,8 +214,7 @@ FaceAscent::Line FaceAscent::move_rows(const HostDual& A, double length) {
   });
   const double step2 = sum_rows([&](std::size_t i) {
     double sum = 0.0;
-    for (auto e = static_cast<std::size_t>(free_.row_begin[i]); e < static_cast<std::size_t>(free_.row_begin[i + 1]);
-         ++e) {
+    for (std::size_t e = free_.begin(i); e < free_.end(i); ++e) {
       sum += step_[e] * step_[e];
     }
     return sum;
@@ -229,7 +226,7 @@ FaceAscent::Line FaceAscent::move_rows(const HostDual& A, double length) {
 // Where the row goes into target_, the change into step_; returns the slope.
 double FaceAscent::move_row(std::size_t i, RowView alpha, double length, SparseRow& wanted, SparseRow& moved,
                             RowScratch& scratch) {
-  const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
+  const std::size_t begin = free_.begin(i);
   wanted.assign(alpha.begin(), alpha.end());
   for (std::size_t e = 0; e < alpha.size(); ++e) wanted[e].value += length * total_[begin + e];
   project_within(problem_.loss, wanted, problem_.label(static_cast<std::int64_t>(i)), moved, scratch);
@@ -248,7 +245,7 @@ double FaceAscent::move_row(std::size_t i, RowView alpha, double length, SparseR
 void FaceAscent::take(HostDual& A, double gamma) {
   scores_.add_product(gamma);
   for_rows([&](std::size_t i) {
-    const auto begin = static_cast<std::size_t>(free_.row_begin[i]);
+    const std::size_t begin = free_.begin(i);
     const std::span<Entry> alpha = A.entries(static_cast<std::int64_t>(i));
     for (std::size_t e = 0; e < alpha.size(); ++e) {
       alpha[e].value = gamma == 1.0 ? target_[begin + e] : alpha[e].value + gamma * step_[begin + e];

@@ -1,3 +1,5 @@
+// What a pass does with one row's scores. Sums of a pass are in double; what a certificate rests on comes with a bound
+// on its rounding.
 #include "engine/host/row_pass.hpp"
 
 #include <algorithm>
@@ -24,9 +26,11 @@ void smoothed_row(const Problem& problem, std::int64_t i, T* s, Direction direct
   const std::int64_t m = problem.m, y = problem.label(i);
   const double omega = problem.weight(i);
   sums.phi += omega * envelope(loss, delta, s, m, y, space.u, space.scratch);
+  // In place: the scores are used up, and a row has few entries.
   for (const auto& [j, value] : alpha) s[j] += static_cast<T>(loss.smoothing * value);
   if (direction == Direction::vertex) vertex(loss, delta, s, m, y, space.u, space.scratch);
   double slope = 0.0;
+  // From the difference and not as a difference of two sums, which would cancel near the optimum.
   mix(1.0, space.u, -1.0, alpha, space.step);
   for (const auto& [j, value] : space.step) slope -= value * (margin(delta, j, y) + static_cast<double>(s[j]));
   sums.slope += omega * slope;
@@ -58,11 +62,11 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
   const std::int64_t y = problem.label(i);
   const double omega = problem.weight(i);
   sums.phi += omega * row_loss(problem, i, s, space);
-  mix(1.0 + mu, alpha, -mu, alpha_old, space.v);
-  block_step(problem.loss, delta, s, problem.m, y, q, space.v, next, space.scratch);
+  mix(1.0 + mu, alpha, -mu, alpha_old, space.alpha_mu);
+  block_step(problem.loss, delta, s, problem.m, y, q, space.alpha_mu, next, space.scratch);
   sums.c_alpha += omega * dot_c(delta, y, next);
   sums.alpha_norm2 += omega * squared_norm(next);
-  mix(1.0, next, -1.0, space.v, space.step);
+  mix(1.0, next, -1.0, space.alpha_mu, space.step);
   sums.distance2 += omega * squared_norm(space.step);
 }
 

@@ -8,7 +8,7 @@ namespace topwolf {
 // Memory for one row at a time; one per thread.
 struct RowSpace {
   RowScratch scratch;
-  SparseRow u, v, step;
+  SparseRow u, alpha_mu, step;
 };
 
 // F1, F4. The direction u (into space.u) and what the row adds to the sums; alpha is looked at with smoothing alone.
@@ -17,8 +17,8 @@ template <class T>
 void pass_row(const Problem& problem, std::int64_t i, T* s, Direction direction, RowView alpha, RowSpace& space,
               PassSums& sums);
 
-// A1. next = Proj_Q(v + (c - s - smoothing v) / (q + smoothing)) for v = alpha + mu (alpha - alpha_old), and what the
-// row adds to the sums.
+// A1. next = Proj_Q(alpha_mu + (c - s - smoothing alpha_mu) / (q + smoothing)), with alpha_mu = alpha + mu (alpha -
+// alpha_old), and what the row adds to the sums.
 template <class T>
 void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alpha, RowView alpha_old, double mu,
                 double q, SparseRow& next, RowSpace& space, AscentSums& sums);

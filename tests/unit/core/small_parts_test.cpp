@@ -7,9 +7,9 @@
 
 #include "core/escape.hpp"
 #include "core/hash.hpp"
-#include "core/names.hpp"
 #include "core/read_file.hpp"
 #include "core/strict_json.hpp"
+#include "topwolf/select.hpp"
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
@@ -34,13 +34,30 @@ TEST(Hash, does_not_depend_on_how_the_bytes_are_cut) {
   EXPECT_NE(whole.hex(), pieces.hex());
 }
 
-TEST(Status, names_go_there_and_back) {
-  for (const Status status :
-       {Status::converged, Status::iteration_limit, Status::time_limit, Status::stalled, Status::interrupted}) {
-    EXPECT_EQ(parse_name<Status>(to_string(status)), status);
+template <class E>
+class NamesOf : public testing::Test {};
+using Enumerations =
+    testing::Types<Status, SolverName, ScoresName, LossName, Metric, NormalizeKind, Precision, LabelType>;
+TYPED_TEST_SUITE(NamesOf, Enumerations);
+
+TYPED_TEST(NamesOf, values_go_there_and_back) {
+  for (std::size_t value = 0; value < Names<TypeParam>::all.size(); ++value) {
+    const auto name = to_string(static_cast<TypeParam>(value));
+    EXPECT_FALSE(name.empty());
+    EXPECT_EQ(parse_name<TypeParam>(name), static_cast<TypeParam>(value)) << name;
   }
-  EXPECT_EQ(to_string(Status::time_limit), "time_limit");
-  EXPECT_EQ(parse_name<Status>("optimal"), std::nullopt);
+  EXPECT_EQ(parse_name<TypeParam>("no such name"), std::nullopt);
+}
+
+TEST(Names, are_those_of_the_last_value) {
+  EXPECT_EQ(to_string(Status::interrupted), "interrupted");
+  EXPECT_EQ(to_string(SolverName::pg), "pg");
+  EXPECT_EQ(to_string(ScoresName::gram), "gram");
+  EXPECT_EQ(to_string(LossName::weighted_usunier), "weighted-usunier");
+  EXPECT_EQ(to_string(Metric::cost), "cost");
+  EXPECT_EQ(to_string(NormalizeKind::maxabs), "maxabs");
+  EXPECT_EQ(to_string(Precision::float64), "float64");
+  EXPECT_EQ(to_string(LabelType::text), "text");
 }
 
 TEST(ReadFile, returns_every_byte) {

@@ -1,5 +1,5 @@
 // CSV: delimiters, quotes, headers, which column is the label, and places of errors.
-#include "data/csv.hpp"
+#include "data/readers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

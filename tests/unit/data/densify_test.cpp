@@ -1,4 +1,4 @@
-#include "data/densify.hpp"
+#include "data/features.hpp"
 
 #include <gtest/gtest.h>
 

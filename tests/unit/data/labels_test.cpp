@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/label_file.hpp"
+#include "data/labels.hpp"
 #include "unit/data/samples.hpp"
 
 namespace topwolf {

@@ -1,5 +1,5 @@
 // LIBSVM text: what is accepted, what is refused and where, and that threads change neither.
-#include "data/libsvm_text.hpp"
+#include "data/readers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "core/tensor_file.hpp"
-#include "data/cache.hpp"
+#include "data/readers.hpp"
 #include "data/write.hpp"
 #include "unit/data/samples.hpp"
 

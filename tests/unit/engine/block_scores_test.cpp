@@ -1,11 +1,11 @@
 // The products that steps in many rows need, from W and from the Gram matrix, against naive loops; what a product adds
 // is what reset() computes anew.
 
-#include "engine/cpu/block_products.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 
 #include <gtest/gtest.h>
 
-#include "data/row_lengths.hpp"
+#include "data/rows.hpp"
 #include "engine/host/dual.hpp"
 #include "support/plain_problem.hpp"
 

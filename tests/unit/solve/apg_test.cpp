@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.hpp"
-#include "solve/apg.hpp"
 #include "solve/driver.hpp"
+#include "solve/solvers.hpp"
 #include "support/plain_apg.hpp"
 
 namespace topwolf {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.hpp"
-#include "solve/batch.hpp"
 #include "solve/driver.hpp"
+#include "solve/solvers.hpp"
 #include "support/plain_problem.hpp"
 
 namespace topwolf {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "solve/warm_start.hpp"
+#include "solve/solvers.hpp"
 #include "support/plain_problem.hpp"
 #include "topwolf/topwolf.hpp"
 

@@ -1,14 +1,4 @@
-// The batch methods: Frank-Wolfe with line search (LSFW), with the standard step (StdFW), and Pegasos' projected
-// gradient (PG), which differ in a step rule.
-//
-// Problem: max D(A) over A in Q^n (D1).
-// Kept: W = W(A) and the sum of <c, alpha>, mixed with those of the directions, and a bound on how far rounding can
-// have
-//   driven W away (G1); A itself only with smoothing, or where somebody asked for it; the best W that a pass has seen.
-// A step: every example's direction u at its scores (F1, F4), then A <- (1 - gamma) A + gamma U with gamma from the
-// line
-//   search (F2), 2 / (t + 1), or 1 / t and back onto a ball (F3).
-// Cost: one pass over the rows (n m d), and W(U) from at most K + 1 entries a row.
+// The solvers by name, and where they begin. What each of them does is written above it, in its source file.
 #pragma once
 
 #include <memory>
@@ -16,6 +6,16 @@
 #include "solve/solver.hpp"
 
 namespace topwolf {
+
+// ---- Exact block ascent (block.cpp)
+
+std::unique_ptr<Solver> make_block_solver(Engine& engine, Start from, const BlockOptions& options);
+
+// ---- Accelerated projected gradient (apg.cpp)
+
+std::unique_ptr<Solver> make_apg_solver(Engine& engine, Start from, int threads);
+
+// ---- The batch methods: LSFW, StdFW and PG (batch.cpp)
 
 enum class StepRule {
   line_search,  // F2, F4
@@ -37,5 +37,14 @@ inline constexpr BatchOptions pg_options{.rule = StepRule::harmonic, .direction 
 
 // The methods whose first step forgets where they were (StdFW, PG) refuse a start.
 std::unique_ptr<Solver> make_batch_solver(Engine& engine, Start from, const BatchOptions& options);
+
+// ---- A dual from an earlier run as the start of another (D3)
+
+// Any rows over the classes, one per example, made feasible for the engine's problem and scaled to where the dual is
+// largest.
+Start warm_start(Engine& engine, const SparseRows& earlier);
+
+// The same for the dual of a problem that differed in lambda alone: the working scores come along.
+Start continue_from(Engine& engine, std::unique_ptr<Dual> A, double earlier_lambda);
 
 }  // namespace topwolf

@@ -1,5 +1,5 @@
-// Distinct labels, numbered in order of first appearance. Refuses nothing: what a label may be is the reader's
-// business.
+// Labels on their way from a file to class numbers: distinct ones are numbered in order of first appearance. Refuses
+// nothing itself: what a label may be is the reader's business.
 #pragma once
 
 #include <algorithm>
@@ -60,5 +60,14 @@ struct Labels {
   std::vector<std::string> spelling;  // in order of first appearance
   std::optional<LabelType> type;      // where the file declares it
 };
+
+// From a file of their own: a .npy array, or text with one label a line.
+Labels read_label_file(const std::string& path, UnpackLimit max_unpacked = {});
+
+// Blanks around a label do not count, nor do empty lines at the end; an empty line before is a row without a label.
+Labels parse_label_lines(std::string_view text, const std::string& name);
+
+// Labels written label:weight: takes the weights out of them; a label without one weighs 1.
+void split_label_weights(RawDataset& raw);
 
 }  // namespace topwolf
