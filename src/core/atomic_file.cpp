@@ -3,12 +3,15 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "core/fail.hpp"
@@ -30,6 +33,29 @@ bool names_descriptor(const std::string& path) {
   const std::size_t number = path.rfind("/fd/") + 4;
   const bool there = path.starts_with("/dev/fd/") || (path.starts_with("/proc/") && path.find("/fd/") != path.npos);
   return there && number < path.size() && path.find_first_not_of("0123456789", number) == path.npos;
+}
+
+// Whoever writes into a pipe waits for whoever reads it, in poll() and nanosleep() and nowhere else: these come back
+// when a signal arrives, even one that is only noted down, while open() and write() would go on waiting.
+
+// -1 with errno set, EINTR where a signal came before anybody opened the other end.
+int open_in_place(const std::string& path, bool is_pipe) {
+  for (;;) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0) {
+      const int flags = ::fcntl(file, F_GETFL);
+      ::fcntl(file, F_SETFL, flags & ~O_NONBLOCK);
+      return file;
+    }
+    constexpr timespec moment{0, 20'000'000};
+    const bool nobody_reads = is_pipe && errno == ENXIO;
+    if (!nobody_reads || ::nanosleep(&moment, nullptr) != 0) return -1;
+  }
+}
+
+bool has_room(int file) {
+  pollfd one{file, POLLOUT, 0};
+  return ::poll(&one, 1, -1) >= 0;
 }
 
 }  // namespace
@@ -63,7 +89,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (!exists && (errno != ENOENT || path_.empty())) fail_writing(path_);
   if (names_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    descriptor_ = open_in_place(path_, exists && S_ISFIFO(status.st_mode));
   } else {
     descriptor_ = temporary_.make(folder_of(target_));
   }
@@ -87,7 +113,10 @@ void AtomicFile::write(const void* bytes, std::size_t count) {
 
 void AtomicFile::write_through(const char* bytes, std::size_t count) {
   while (count > 0) {
-    const ssize_t written = ::write(descriptor_, bytes, count);
+    const bool whole = temporary_.exists();
+    // As much as a pipe that has room takes without waiting.
+    if (!whole && !has_room(descriptor_)) fail_writing(path_);
+    const ssize_t written = ::write(descriptor_, bytes, whole ? count : std::min<std::size_t>(count, PIPE_BUF));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail_writing(path_);
     bytes += written;

@@ -1,8 +1,11 @@
 """Signals while a file is being written: no unfinished file stays, and what a killed process leaves the next one removes."""
 
+import os
+import pathlib
 import signal
 import time
 
+import numpy as np
 import pytest
 
 import support
@@ -78,3 +81,28 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(fold
         alive.communicate()
     assert run(folder, ["convert", "t.svm", "another.npy"]).returncode == 0
     assert temporaries(folder) == []
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["nobody opens it", "nobody reads it"])
+def test_a_signal_ends_a_job_that_waits_for_a_pipe_to_be_read(folder, opened):
+    """The model of a job that was asked to end is worth waiting for, but not for ever."""
+    os.mkfifo(folder / "pipe")
+    rows, classes = 400, 40  # more than a pipe holds
+    X = np.eye(classes)[np.arange(rows) % classes].repeat(20, axis=1)
+    support.write_libsvm(folder / "wide.svm", X, np.arange(rows) % classes)
+    process = start(folder, ["train", "--quiet", "--threads", "1", "--tolerance", "0.5", "wide.svm", "pipe"])
+    reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK) if opened else None
+    try:
+        asleep, deadline = 0, time.monotonic() + 60
+        while asleep < 30:  # for so many looks in a row
+            assert process.poll() is None and time.monotonic() < deadline
+            status = (pathlib.Path("/proc") / str(process.pid) / "stat").read_text()
+            asleep = asleep + 1 if status.rsplit(")", 1)[1].split()[0] == "S" else 0
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 4 and "pipe: cannot be written: Interrupted system call" in err, err
+    finally:
+        process.kill()
+        if reader is not None:
+            os.close(reader)
