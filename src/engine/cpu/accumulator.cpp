@@ -10,7 +10,7 @@ namespace topwolf {
 namespace {
 
 // Columns per task: the rows of a chunk, this wide, stay in the second-level cache while all classes pass by.
-constexpr std::int64_t strip = 128;
+constexpr std::int64_t columns_per_task = 128;
 
 template <class T, class Out>
 void add_rows(const DenseView<T>& X, const std::int64_t* row, const double* value, std::int64_t count,
@@ -72,7 +72,7 @@ template <class Out>
 void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std::vector<Out>& W, int threads) {
   group_by_class(panels);
   const bool sparse = X_.index() >= 2;
-  const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : strip;
+  const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : columns_per_task;
   const std::int64_t strips = std::max<std::int64_t>(1, (d_ + width - 1) / width);
   // Classes per task: as many as leave enough tasks for the threads to share, because classes differ in size.
   const std::int64_t group = std::clamp<std::int64_t>(strips * m_ / (64 * threads), 1, 8);

@@ -39,14 +39,14 @@ void for_nonzeros(const FeatureView& phi, const Body& body) {
 }
 
 // Columns per task: one strip of W and of V stays in the cache while phi goes by.
-constexpr std::int64_t strip = 256;
+constexpr std::int64_t strip_columns = 256;
 
 template <class Body>
 void for_strips(std::int64_t D, std::size_t nonzeros, int threads, const Body& body) {
   SingleThreadedBlas blas;
   const double work = static_cast<double>(nonzeros) * static_cast<double>(D);
-  parallel_for((D + strip - 1) / strip, threads_worth(work, threads),
-               [&](std::int64_t task) { body(task * strip, std::min(D, (task + 1) * strip)); });
+  parallel_for((D + strip_columns - 1) / strip_columns, threads_worth(work, threads),
+               [&](std::int64_t task) { body(task * strip_columns, std::min(D, (task + 1) * strip_columns)); });
 }
 
 void add_scaled(double factor, const double* from, std::int64_t count, double* to) {

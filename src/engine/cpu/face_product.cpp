@@ -9,7 +9,7 @@
 namespace topwolf {
 namespace {
 
-constexpr std::int64_t rows_per_task = 128;
+constexpr std::int64_t product_rows = 128;
 
 // Rows and entries that both layouts share.
 class Entries {
@@ -25,9 +25,9 @@ class Entries {
   // Calls body(i) for all rows that have entries.
   template <class Body>
   void for_rows(int threads, const Body& body) const {
-    parallel_for((problem_.n + rows_per_task - 1) / rows_per_task, threads, [&](std::int64_t task) {
-      const std::int64_t last = std::min(problem_.n, (task + 1) * rows_per_task);
-      for (std::int64_t i = task * rows_per_task; i < last; ++i) {
+    parallel_for((problem_.n + product_rows - 1) / product_rows, threads, [&](std::int64_t task) {
+      const std::int64_t last = std::min(problem_.n, (task + 1) * product_rows);
+      for (std::int64_t i = task * product_rows; i < last; ++i) {
         if (begin(i) < end(i)) body(i);
       }
     });
