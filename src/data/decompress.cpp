@@ -22,7 +22,7 @@ namespace {
 
 using std::literals::string_view_literals::operator""sv;
 
-enum class Progress { running, stream_end, corrupt };
+enum class Stream { running, stream_end, corrupt };
 
 // The libraries' counters have 32 bits.
 constexpr std::size_t largest_piece = std::size_t{1} << 30;
@@ -41,7 +41,7 @@ class Gzip {
   ~Gzip() { inflateEnd(&stream_); }
   void restart() { inflateReset(&stream_); }
 
-  Progress step(std::string_view& in, Buffer& out) {
+  Stream step(std::string_view& in, Buffer& out) {
     const unsigned given = piece(in.size());
     const unsigned room = piece(out.room());
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
@@ -52,8 +52,8 @@ class Gzip {
     in.remove_prefix(given - stream_.avail_in);
     out.added(room - stream_.avail_out);
     if (code == Z_MEM_ERROR) throw std::bad_alloc();
-    if (code == Z_STREAM_END) return Progress::stream_end;
-    return code == Z_OK || code == Z_BUF_ERROR ? Progress::running : Progress::corrupt;
+    if (code == Z_STREAM_END) return Stream::stream_end;
+    return code == Z_OK || code == Z_BUF_ERROR ? Stream::running : Stream::corrupt;
   }
 
  private:
@@ -71,7 +71,7 @@ class Bzip2 {
     start();
   }
 
-  Progress step(std::string_view& in, Buffer& out) {
+  Stream step(std::string_view& in, Buffer& out) {
     const unsigned given = piece(in.size());
     const unsigned room = piece(out.room());
     stream_.next_in = const_cast<char*>(in.data());
@@ -82,8 +82,8 @@ class Bzip2 {
     in.remove_prefix(given - stream_.avail_in);
     out.added(room - stream_.avail_out);
     if (code == BZ_MEM_ERROR) throw std::bad_alloc();
-    if (code == BZ_STREAM_END) return Progress::stream_end;
-    return code == BZ_OK ? Progress::running : Progress::corrupt;
+    if (code == BZ_STREAM_END) return Stream::stream_end;
+    return code == BZ_OK ? Stream::running : Stream::corrupt;
   }
 
  private:
@@ -104,7 +104,7 @@ class Xz {
     if (lzma_stream_decoder(&stream_, UINT64_MAX, 0) != LZMA_OK) throw std::bad_alloc();
   }
 
-  Progress step(std::string_view& in, Buffer& out) {
+  Stream step(std::string_view& in, Buffer& out) {
     stream_.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
     stream_.avail_in = in.size();
     stream_.next_out = reinterpret_cast<std::uint8_t*>(out.end());
@@ -114,8 +114,8 @@ class Xz {
     in.remove_prefix(in.size() - stream_.avail_in);
     out.added(room - stream_.avail_out);
     if (code == LZMA_MEM_ERROR) throw std::bad_alloc();
-    if (code == LZMA_STREAM_END) return Progress::stream_end;
-    return code == LZMA_OK || code == LZMA_BUF_ERROR ? Progress::running : Progress::corrupt;
+    if (code == LZMA_STREAM_END) return Stream::stream_end;
+    return code == LZMA_OK || code == LZMA_BUF_ERROR ? Stream::running : Stream::corrupt;
   }
 
  private:
@@ -133,15 +133,15 @@ class Zstd {
   }
   void restart() {}
 
-  Progress step(std::string_view& in, Buffer& out) {
+  Stream step(std::string_view& in, Buffer& out) {
     ZSTD_inBuffer input{in.data(), in.size(), 0};
     ZSTD_outBuffer output{out.end(), out.room(), 0};
     const std::size_t left = ZSTD_decompressStream(stream_.get(), &output, &input);
     in.remove_prefix(input.pos);
     out.added(output.pos);
     if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
-    if (ZSTD_isError(left)) return Progress::corrupt;
-    return left == 0 ? Progress::stream_end : Progress::running;
+    if (ZSTD_isError(left)) return Stream::corrupt;
+    return left == 0 ? Stream::stream_end : Stream::running;
   }
 
  private:
@@ -162,10 +162,10 @@ Buffer decode(std::string_view in, const std::string& name, std::size_t most) {
     out.make_room();
     const std::size_t in_before = in.size();
     const std::size_t out_before = out.size();
-    const Progress progress = codec.step(in, out);
-    if (progress == Progress::corrupt) fail(ErrorKind::data, "{}: its {} data is corrupt", name, Codec::name);
+    const Stream state = codec.step(in, out);
+    if (state == Stream::corrupt) fail(ErrorKind::data, "{}: its {} data is corrupt", name, Codec::name);
     if (out.size() > most) fail_unpacked(name, most);
-    if (progress == Progress::stream_end) {
+    if (state == Stream::stream_end) {
       // Zero bytes may pad the end, as on tapes.
       in.remove_prefix(std::min(in.find_first_not_of('\0'), in.size()));
       if (in.empty()) return out;

@@ -22,10 +22,6 @@ std::string_view label_of(const RawDataset& raw, std::int64_t row) {
   return label < 0 ? std::string_view() : raw.spelling[static_cast<std::size_t>(label)];
 }
 
-bool has_labels(const RawDataset& raw) {
-  return std::any_of(raw.label.begin(), raw.label.end(), [](std::int32_t label) { return label >= 0; });
-}
-
 void check_libsvm_label(std::string_view label, const std::string& path) {
   const bool plain = std::all_of(label.begin(), label.end(), [](char c) {
     return static_cast<unsigned char>(c) > ' ' && c != ':' && c != ',' && c != '#';
@@ -57,6 +53,10 @@ std::string csv_cell(std::string_view text) {
 }
 
 }  // namespace
+
+bool has_labels(const RawDataset& raw) {
+  return std::any_of(raw.label.begin(), raw.label.end(), [](std::int32_t label) { return label >= 0; });
+}
 
 void write_libsvm(const RawDataset& raw, const std::string& path) {
   for (const std::string& label : raw.spelling) check_libsvm_label(label, path);

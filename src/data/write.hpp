@@ -20,6 +20,9 @@ std::int64_t least_written(const RawDataset& raw, const std::string& path);
 // Whether the format of the path writes every value, also those that sparse features do not store.
 bool writes_dense(const std::string& path);
 
+// Whether any row has a label.
+bool has_labels(const RawDataset& raw);
+
 // Writers of one format each.
 void write_libsvm(const RawDataset& raw, const std::string& path);
 void write_csv(const RawDataset& raw, const std::string& path);

@@ -97,10 +97,6 @@ std::string label_array(const RawDataset& raw, const std::string& path) {
   return bytes;
 }
 
-bool has_labels(const RawDataset& raw) {
-  return std::any_of(raw.label.begin(), raw.label.end(), [](std::int32_t label) { return label >= 0; });
-}
-
 }  // namespace
 
 void write_npy_labels(const RawDataset& raw, const std::string& path) {

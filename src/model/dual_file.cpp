@@ -13,8 +13,8 @@
 namespace topwolf {
 namespace {
 
-constexpr const char* format_name = "topwolf-dual";
-constexpr std::int64_t format_version = 1;
+constexpr const char* dual_format = "topwolf-dual";
+constexpr std::int64_t dual_version = 1;
 
 std::int64_t size_of(const auto& items) {
   return static_cast<std::int64_t>(items.size());
@@ -22,11 +22,11 @@ std::int64_t size_of(const auto& items) {
 
 void check_metadata(const TensorFile& file) {
   const nlohmann::json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
-  if (!says(metadata, "format", format_name)) {
+  if (!says(metadata, "format", dual_format)) {
     fail(ErrorKind::data, "{}: the file is not a dual written by topwolf train --dual", file.path());
   }
-  if (!metadata.contains("format_version") || metadata["format_version"] != format_version) {
-    fail(ErrorKind::data, "{}: the dual's format version is not {}, the only one known", file.path(), format_version);
+  if (!metadata.contains("format_version") || metadata["format_version"] != dual_version) {
+    fail(ErrorKind::data, "{}: the dual's format version is not {}, the only one known", file.path(), dual_version);
   }
 }
 
@@ -44,8 +44,8 @@ std::vector<T> vector_of(const TensorFile& file, const char* name) {
 
 void save_dual(const SparseRows& dual, std::int64_t m, const std::string& data_hash, const std::string& path) {
   check_dual(dual, dual.rows(), m, path);
-  const nlohmann::json metadata = {{"format", format_name},
-                                   {"format_version", format_version},
+  const nlohmann::json metadata = {{"format", dual_format},
+                                   {"format_version", dual_version},
                                    {"rows", dual.rows()},
                                    {"classes", m},
                                    {"data_hash", data_hash}};

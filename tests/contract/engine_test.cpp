@@ -9,7 +9,7 @@
 #include "support/engine_cases.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::EngineCase;
@@ -517,5 +517,5 @@ INSTANTIATE_TEST_SUITE_P(All, EngineContract,
                                             ::testing::ValuesIn(settings())),
                          name_of);
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -10,7 +10,7 @@
 #include "support/engine_cases.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::EngineCase;
@@ -223,5 +223,5 @@ std::string name_of(const ::testing::TestParamInfo<Setting>& setting) {
 
 INSTANTIATE_TEST_SUITE_P(All, SolverContract, ::testing::ValuesIn(settings()), name_of);
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -11,7 +11,7 @@ namespace topwolf {
 namespace {
 
 // Columns per task: the rows of a chunk, this wide, stay in the second-level cache while all classes pass by.
-constexpr std::int64_t strip = 128;
+constexpr std::int64_t columns_per_task = 128;
 
 template <class T, class Out>
 void add_rows(const DenseView<T>& X, std::span<const std::int64_t> rows, std::span<const double> values,
@@ -60,7 +60,7 @@ void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std
     }
   });
   const bool sparse = X_.index() >= 2;
-  const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : strip;
+  const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : columns_per_task;
   const std::int64_t strips = std::max<std::int64_t>(1, (d_ + width - 1) / width);
   // Classes per task: as many as leave enough tasks for the threads to share, because classes differ in size.
   const std::int64_t group = std::clamp<std::int64_t>(strips * m_ / (64 * threads), 1, 8);

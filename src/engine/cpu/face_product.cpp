@@ -10,14 +10,14 @@
 namespace topwolf {
 namespace {
 
-constexpr std::int64_t rows_per_task = 128;
+constexpr std::int64_t product_rows = 128;
 
 // Calls body(i) for all rows that have entries.
 template <class Body>
 void for_rows(const EntryList& list, int threads, const Body& body) {
-  parallel_for((list.rows() + rows_per_task - 1) / rows_per_task, threads, [&](std::int64_t task) {
-    const std::int64_t last = std::min(list.rows(), (task + 1) * rows_per_task);
-    for (std::int64_t i = task * rows_per_task; i < last; ++i) {
+  parallel_for((list.rows() + product_rows - 1) / product_rows, threads, [&](std::int64_t task) {
+    const std::int64_t last = std::min(list.rows(), (task + 1) * product_rows);
+    for (std::int64_t i = task * product_rows; i < last; ++i) {
       if (!list.empty(i)) body(i);
     }
   });

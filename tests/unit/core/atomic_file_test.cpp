@@ -14,9 +14,9 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(AtomicFile, holds_all_pieces_in_order_after_commit) {
   const TempFolder folder;
@@ -219,5 +219,5 @@ TEST(AtomicFile, reports_a_full_disk) {
   EXPECT_EQ(error_of(ErrorKind::io, [&] { file.commit(); }), "/dev/full: cannot be written: No space left on device");
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

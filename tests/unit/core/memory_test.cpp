@@ -8,7 +8,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 constexpr double mega = 1024.0 * 1024.0;
 
@@ -90,5 +90,5 @@ TEST(DescribeBytes, UsesAUnitThatShowsSomething) {
   EXPECT_EQ(describe_bytes(2048.0 * 1024 * 1024 * 1024), "2048.0 GiB");
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -13,9 +13,9 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Hash, is_xxh3_128_as_published) {
   EXPECT_EQ(Hasher().hex(), "99aa06d3014798d86001c324468d497f");
@@ -130,5 +130,5 @@ TEST(StrictJson, refuses_numbers_beyond_a_double) {
             "f: the header has a number that no double can hold");
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -9,7 +9,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 struct Thing {
   std::int64_t count = 0;
@@ -73,5 +73,5 @@ TEST(State, NamesWhatIsMissingOrOfAnotherType) {
   EXPECT_THROW(typed("number", number), Error);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

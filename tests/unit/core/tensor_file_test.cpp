@@ -12,10 +12,10 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using nlohmann::json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<char> bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
@@ -224,5 +224,5 @@ TEST(TensorFile, that_cannot_be_opened_is_an_io_error) {
   EXPECT_THAT(error_of(ErrorKind::io, [&] { TensorFile::read(folder.file("none")); }), HasSubstr("cannot be read"));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -12,7 +12,7 @@
 #include "topwolf/error.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 std::int64_t sum_below(std::int64_t count, int threads) {
   std::atomic<std::int64_t> sum = 0;
@@ -171,5 +171,5 @@ TEST(Threads, AChildForkedInsideALoopIsToldThatWorkIsLost) {
   EXPECT_EQ(WEXITSTATUS(status), 42);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

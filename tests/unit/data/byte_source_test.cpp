@@ -14,9 +14,9 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string gzip(std::string_view text) {
   z_stream stream{};
@@ -59,7 +59,7 @@ std::string zstd(std::string_view text) {
   return out;
 }
 
-class Compression : public testing::TestWithParam<std::string (*)(std::string_view)> {
+class Compression : public ::testing::TestWithParam<std::string (*)(std::string_view)> {
  protected:
   std::string compress(std::string_view text) const { return GetParam()(text); }
   std::string read(std::string_view bytes) const {
@@ -114,7 +114,7 @@ TEST_P(Compression, unpacks_to_no_more_than_is_allowed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFormats, Compression, testing::Values(&gzip, &bzip2, &xz, &zstd));
+INSTANTIATE_TEST_SUITE_P(AllFormats, Compression, ::testing::Values(&gzip, &bzip2, &xz, &zstd));
 
 TEST(ByteSource, refuses_a_missing_file_and_a_folder_as_io) {
   const TempFolder folder;
@@ -162,5 +162,5 @@ TEST(ByteSource, does_not_take_a_label_for_bzip2) {
   EXPECT_EQ(read_bytes(folder.file("a")).view(), "BZh9 1:2\n");
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

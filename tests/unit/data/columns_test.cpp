@@ -6,7 +6,7 @@
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 constexpr std::int64_t wide = std::int64_t{1} << 30;
 
@@ -64,5 +64,5 @@ TEST(Columns, that_are_not_asked_for_are_left_out) {
   EXPECT_EQ(std::vector<double>(cells.data, cells.data + 4), (std::vector<double>{1, 3, 4, 6}));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

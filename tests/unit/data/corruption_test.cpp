@@ -8,7 +8,7 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 RawDataset sample(bool sparse) {
   RawDataset raw;
@@ -129,5 +129,5 @@ TEST(Corruption, of_label_arrays_is_survived) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

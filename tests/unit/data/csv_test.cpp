@@ -7,10 +7,10 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
 RawDataset parse(std::string_view text, const LoadOptions& options = {}) {
@@ -104,5 +104,5 @@ TEST(Csv, refuses_files_without_rows_or_features) {
   EXPECT_EQ(data_error("a\nb\n"), "f.csv: the file has a label column but no features");
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

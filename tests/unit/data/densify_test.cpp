@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 TEST(Densify, ManyNonZerosBecomeDenseRows) {
   const CsrStore<double> csr{{0, 2, 2, 3}, {0, 2, 1}, {1.5, -2.0, 4.0}, 3, 3};
@@ -23,5 +23,5 @@ TEST(Densify, FewNonZerosAndDenseRowsStayAsTheyAre) {
       << "no copy";
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -6,10 +6,10 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 RawDataset labelled(const std::vector<std::string>& labels) {
   RawDataset raw;
@@ -125,5 +125,5 @@ TEST(LabelLines, refuse_nan_and_nul) {
             "y.txt:2:1: a NUL byte is not allowed in text");
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

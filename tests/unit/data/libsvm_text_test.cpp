@@ -13,10 +13,10 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
 RawDataset parse(std::string_view text, const LoadOptions& options = {}, std::size_t chunk_bytes = 16) {
@@ -248,5 +248,5 @@ TEST(LibsvmText, reports_the_first_of_many_errors_for_any_number_of_threads) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -9,13 +9,13 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
-class Load : public testing::Test {
+class Load : public ::testing::Test {
  protected:
   std::string put(const std::string& name, std::string_view bytes) const {
     write_text(folder_.file(name), bytes);
@@ -225,5 +225,5 @@ TEST_F(Load, refuses_stored_data_whose_parts_do_not_fit) {
   EXPECT_THAT(data_error(at(put("b.twd", "1 1:1\n"))), HasSubstr("b.twd"));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -7,10 +7,10 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::DoubleEq;
-using testing::ElementsAre;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
 using Rows = std::vector<std::vector<double>>;
 
 FeatureStore dense() {
@@ -62,5 +62,5 @@ TEST(Normalize, none_changes_nothing) {
   EXPECT_EQ(dense_rows(X), dense_rows(dense()));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

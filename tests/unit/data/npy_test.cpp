@@ -9,10 +9,10 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
 Rows features(const std::string& file, Precision precision = Precision::float32) {
@@ -167,5 +167,5 @@ TEST(Npy, writes_headers_that_numpy_aligns_and_we_read) {
   EXPECT_THAT(npy_header("<i8", {3}), HasSubstr("'shape': (3,), }"));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -12,7 +12,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -140,5 +140,5 @@ TEST_F(StructureFiles, MarginsKeepWhatIsStoredAndWhatIsNot) {
   EXPECT_THROW(load_margins(file("m.svm", "0 4:1\n0 1:1\n"), 2, 3), Error);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

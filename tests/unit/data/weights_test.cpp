@@ -11,7 +11,7 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -121,5 +121,5 @@ TEST(ClassWeights, BalancedMakesEveryClassWeighTheSame) {
   EXPECT_DOUBLE_EQ(data.weights[3] * 2.0, data.weights[5]);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -10,10 +10,10 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 template <class T>
 RawDataset random_sparse() {
@@ -67,7 +67,7 @@ RC_GTEST_PROP(Write, is_undone_by_reading_in_float64, ()) {
   check_round_trip<double>();
 }
 
-class WriteLabels : public testing::Test {
+class WriteLabels : public ::testing::Test {
  protected:
   RawDataset labelled(const std::vector<std::string>& spelling) const {
     RawDataset raw;
@@ -203,5 +203,5 @@ TEST(LeastWritten, never_overflows) {
   EXPECT_EQ(least_written(raw, "a.csv"), INT64_MAX);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

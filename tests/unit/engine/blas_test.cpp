@@ -14,7 +14,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 // A product of ones. Whoever repeats it allocates nothing: a sanitizer's allocator does not survive a fork.
 class Product {
@@ -108,5 +108,5 @@ TEST(Blas, refuses_what_it_cannot_count) {
   EXPECT_NE(sentence.find("a pitch of 2147483648, but OpenBLAS counts to 2147483647"), std::string::npos) << sentence;
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -10,7 +10,7 @@
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::Samples;
@@ -157,5 +157,5 @@ std::vector<Setting> settings() {
 
 INSTANTIATE_TEST_SUITE_P(All, EntryProducts, ::testing::ValuesIn(settings()), name_of);
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

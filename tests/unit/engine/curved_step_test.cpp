@@ -6,7 +6,7 @@
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 
@@ -112,5 +112,5 @@ TEST(CurvedStep, GainsWhatItSaysAndNeverLoses) {
   EXPECT_GT(moved, 200);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

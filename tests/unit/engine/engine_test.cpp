@@ -8,7 +8,7 @@
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::PlainProblem;
@@ -63,5 +63,5 @@ TEST(Engine, OverlappingUsersRestoreTheCallersBlasThreads) {
   openblas_set_num_threads(before);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -7,7 +7,7 @@
 #include "support/plain.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 
@@ -59,5 +59,5 @@ TEST(Erratum4, CostsEnterTheDualAsMinusDelta) {
   EXPECT_NEAR(vertex(loss, costs.data(), s.data(), 3, 1, u, scratch).phi, value, 1e-14);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -12,7 +12,7 @@
 #include "support/plain.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using exact::Rational;
 
@@ -180,5 +180,5 @@ TEST(Membership, ARowThatScalingCannotMendIsEmptied) {
   EXPECT_TRUE(alpha.empty());
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -12,7 +12,7 @@
 #include "support/random_rows.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::random_row;
@@ -199,5 +199,5 @@ TEST(Projection, EndsWhateverTheKeys) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -6,7 +6,7 @@
 #include "support/plain.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::golden;
@@ -44,5 +44,5 @@ TEST(Golden, Projections) {
   EXPECT_EQ(checked, 60);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

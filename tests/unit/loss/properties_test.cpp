@@ -9,7 +9,7 @@
 #include "support/random_rows.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::numbers;
@@ -281,5 +281,5 @@ TEST(Families, CoincideForTwoPlacesAndDifferForThree) {
             plain::value({Family::top_k, Vector(3, 1.0 / 3), 0.0}, delta, mixed, 3) + 0.1);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

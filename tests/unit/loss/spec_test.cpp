@@ -9,7 +9,7 @@
 #include "topwolf/loss.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
@@ -92,5 +92,5 @@ TEST(ResolveLoss, ChecksTheCostMatrix) {
   EXPECT_NO_THROW(resolve_loss(spec, 2));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -10,10 +10,10 @@
 #include "unit/model/sample_model.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using nlohmann::json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // phi (3 x 2) = (1 0; 2 0.5; 0 -1), V (2 x 3).
 Model mapped_model(bool sparse) {
@@ -134,5 +134,5 @@ TEST(MappedModel, for_other_classes_needs_a_row_for_each) {
               HasSubstr("no class features"));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -9,9 +9,9 @@
 #include "unit/data/samples.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Members = std::map<std::string, std::string>;
 using Vector = std::vector<double>;
 
@@ -160,5 +160,5 @@ TEST(Coefficients, EveryTruncationIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

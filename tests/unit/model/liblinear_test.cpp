@@ -13,9 +13,9 @@
 #include "unit/model/sample_model.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;  // n rows of d values
 
 Rows random_rows(std::int64_t n, std::int64_t d, Rng& rng) {
@@ -177,7 +177,7 @@ TEST(LiblinearExport, writes_labels_as_plain_integers) {
               HasSubstr("solver_type MCSVM_CS\nnr_class 3\nlabel -2147483648 7 8\nnr_feature 1\nbias -1\nw\n"));
 }
 
-class LiblinearImport : public testing::TestWithParam<int> {};
+class LiblinearImport : public ::testing::TestWithParam<int> {};
 
 TEST_P(LiblinearImport, predicts_as_liblinear_does) {
   Rng rng(8);
@@ -203,7 +203,7 @@ TEST_P(LiblinearImport, predicts_as_liblinear_does) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(solver_type, LiblinearImport, testing::Range(0, 8), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(solver_type, LiblinearImport, ::testing::Range(0, 8), ::testing::PrintToStringParamName());
 
 const std::string head = "solver_type MCSVM_CS\nnr_class 3\nlabel 5 -1 2\nnr_feature 2\nbias 1.5\nw\n";
 
@@ -276,5 +276,5 @@ TEST(LiblinearText, cannot_claim_more_than_the_file_holds) {
   EXPECT_THAT(refusal("solver_type L2R_LR\nnr_class 99999999999999999999\n"), HasSubstr("nr_class should be a number"));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

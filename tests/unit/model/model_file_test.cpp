@@ -14,10 +14,10 @@
 #include "unit/model/sample_model.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using nlohmann::json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Model reloaded(const Model& model) {
   const TempFolder folder;
@@ -286,5 +286,5 @@ TEST(ModelFile, that_cannot_be_opened_or_written_is_an_io_error) {
   EXPECT_THAT(error_of(ErrorKind::io, [&] { save_model(sample_model(), folder.file("no/m")); }), HasSubstr("no/m"));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -9,7 +9,7 @@
 #include "topwolf/evaluate.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -103,5 +103,5 @@ TEST(EscapeMarkup, LeavesNothingThatABrowserWouldRead) {
   EXPECT_EQ(escape_markup("\xc3\xb6"), "\xc3\xb6");
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

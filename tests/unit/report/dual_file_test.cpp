@@ -13,7 +13,7 @@
 #include "topwolf/error.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::HasSubstr;
 
@@ -103,5 +103,5 @@ TEST_F(DualFile, AFileThatCannotBeReadIsAnInputError) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -10,7 +10,7 @@
 #include "support/golden.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using testing::golden;
 using testing::loss_of;
@@ -234,5 +234,5 @@ TEST(RowCheck, ATinySmoothingOfHugeMarginsIsTheLossItself) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -11,7 +11,7 @@
 #include "topwolf/error.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using testing::golden;
 using ::testing::HasSubstr;
@@ -357,5 +357,5 @@ TEST(Verify, EveryGoldenOptimumLiesBetweenTheRecomputedDualAndPrimal) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -8,7 +8,7 @@
 #include "support/plain_apg.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::golden;
@@ -155,5 +155,5 @@ TEST(Apg, StallsWhereThePrecisionEnds) {
   EXPECT_LT(result.certificate.relative_gap(), 1e-5);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

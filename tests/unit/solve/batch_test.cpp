@@ -8,7 +8,7 @@
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::golden;
@@ -184,5 +184,5 @@ TEST_F(BatchEquivalence, PgStaysInItsBall) {
   EXPECT_LE(length(true), radius);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

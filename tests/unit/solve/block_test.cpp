@@ -8,7 +8,7 @@
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::DualRows;
@@ -154,5 +154,5 @@ TEST(BlockEquivalence, TheSeedAndTheThreadsGiveTheSameBits) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -5,7 +5,7 @@
 #include "solve/driver.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 // Halves its gap at every step; what it certifies is its estimate plus a surplus.
 class Halving final : public Solver {
@@ -170,5 +170,5 @@ TEST(Driver, RecordsTheBestSoFarAndTheIterate) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

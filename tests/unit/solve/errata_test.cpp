@@ -6,7 +6,7 @@
 #include "support/plain_problem.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::DualRows;
@@ -120,5 +120,5 @@ TEST(Erratum2, TheLineSearchTakesTheSmoothingItself) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -7,7 +7,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::HasSubstr;
 
@@ -86,5 +86,5 @@ TEST(Method, takes_more_memory_with_more_of_everything) {
   }
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

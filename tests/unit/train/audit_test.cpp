@@ -11,7 +11,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using testing::golden;
 using ::testing::HasSubstr;
@@ -223,5 +223,5 @@ TEST(AuditOptions, AreTheModelsOwn) {
   EXPECT_EQ(options.tolerance, default_audit_tolerance);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

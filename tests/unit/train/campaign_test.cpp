@@ -16,7 +16,7 @@
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using testing::Referee;
 
@@ -238,5 +238,5 @@ TEST(Campaign, NoCertificateIsBetterThanTheTruth) {
   EXPECT_GT(10 * accepted, 9 * count);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

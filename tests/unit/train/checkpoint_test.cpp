@@ -12,7 +12,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::HasSubstr;
 using testing::Storage;
@@ -390,5 +390,5 @@ TEST(Checkpoint, ClassesThatDoNotExistAreRefused) {
   EXPECT_THAT(refusal(data, options), HasSubstr("is no checkpoint of this job"));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

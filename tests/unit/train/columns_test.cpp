@@ -13,7 +13,7 @@
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::HasSubstr;
 using testing::random_samples;
@@ -213,5 +213,5 @@ TEST(FewFeatures, of_200_rows_and_1000_classes_take_little_memory) {
   EXPECT_LT(peak_megabytes() - before, little);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

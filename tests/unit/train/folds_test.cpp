@@ -8,7 +8,7 @@
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::ElementsAre;
 
@@ -82,5 +82,5 @@ TEST(LogSpaced, ReachesBothEnds) {
   EXPECT_THROW(log_spaced(1.0, 2.0, 0), Error);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -7,7 +7,7 @@
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -35,5 +35,5 @@ TEST(HtmlReport, HoldsTheClaimTheErrorsAndNoMarkupFromLabels) {
   EXPECT_THAT(page, Not(HasSubstr("<!--")));
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

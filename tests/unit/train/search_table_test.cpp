@@ -10,7 +10,7 @@
 #include "train/choice.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::ElementsAre;
 
@@ -103,5 +103,5 @@ TEST(Choice, ByOneStandardErrorTakesNoPointThatLacksFolds) {
   EXPECT_EQ(choose(table_of({{0.3, NAN}, {0.2, NAN}}), true).chosen, 1u);  // no error has a spread by itself
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

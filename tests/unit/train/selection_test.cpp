@@ -13,7 +13,7 @@
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -423,5 +423,5 @@ TEST(Cv, RefusesWhatCannotBeValidated) {
   EXPECT_THROW(cross_validate(data, options), std::runtime_error);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

@@ -10,7 +10,7 @@
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::PlainJoint;
@@ -513,5 +513,5 @@ TEST(Joint, RefusesWhatItCannotDo) {
   EXPECT_THROW(JointTensor(testing::features_of(Vector(10, 1.0), 5, false), 3), Error);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

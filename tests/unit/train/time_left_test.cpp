@@ -8,7 +8,7 @@
 #include "topwolf/select.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 const std::vector<double> grid = log_spaced(0.01, 100.0, 9);
 
@@ -106,5 +106,5 @@ TEST(RefitSeconds, AreThoseOfTheWayThereOnMoreRows) {
   EXPECT_DOUBLE_EQ(refit_seconds(table, 2, 1.25), 20.0);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf

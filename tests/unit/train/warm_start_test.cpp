@@ -8,7 +8,7 @@
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {
-namespace {
+namespace TOPWOLF_FILE {
 
 using plain::Vector;
 using testing::Samples;
@@ -100,5 +100,5 @@ TEST(WarmStartRows, RefuseWhatCannotBeAStart) {
   EXPECT_THROW(train(data, options), Error);
 }
 
-}  // namespace
+}  // namespace TOPWOLF_FILE
 }  // namespace topwolf
