@@ -62,14 +62,14 @@ bool has_room(int file) {
 
 std::string resolve_links(const std::string& path) {
   std::string at = path;
-  for (int links = 0; links < 40; ++links) {
+  for (int links = 0; links < 40 && !names_descriptor(at); ++links) {
     std::array<char, PATH_MAX> target;
     const ssize_t size = ::readlink(at.c_str(), target.data(), target.size());
     if (size < 0) return at;
     const std::string to(target.data(), static_cast<std::size_t>(size));
     at = to.starts_with('/') ? to : folder_of(at) + to;
   }
-  return path;  // a circle: opening it says so
+  return names_descriptor(at) ? at : path;  // a circle: opening it says so
 }
 
 std::string folder_of(const std::string& path) {
@@ -88,7 +88,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (!exists && (errno != ENOENT || path_.empty())) fail_writing(path_);
-  if (names_descriptor(path_) || (exists && !S_ISREG(status.st_mode))) {
+  if (names_descriptor(target_) || (exists && !S_ISREG(status.st_mode))) {
     descriptor_ = open_in_place(path_, exists && S_ISFIFO(status.st_mode));
   } else {
     descriptor_ = temporary_.make(folder_of(target_));

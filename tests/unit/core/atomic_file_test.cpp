@@ -187,6 +187,19 @@ TEST(AtomicFile, writes_straight_into_a_device_and_a_named_descriptor) {
   EXPECT_EQ(read_text(folder.file("a")), "before,after");
 }
 
+TEST(AtomicFile, writes_straight_into_a_descriptor_that_a_link_names) {
+  const TempFolder folder;
+  write_text(folder.file("a"), "before,");
+  std::FILE* open_file = std::fopen(folder.file("a").c_str(), "a");
+  ASSERT_NE(open_file, nullptr);
+  std::filesystem::create_symlink("/dev/fd/" + std::to_string(::fileno(open_file)), folder.file("link"));
+  AtomicFile named(folder.file("link"));
+  named.write("after");
+  named.commit();
+  std::fclose(open_file);
+  EXPECT_EQ(read_text(folder.file("a")), "before,after");
+}
+
 TEST(AtomicFile, replaces_a_file_that_is_named_through_proc_but_is_no_descriptor) {
   const TempFolder folder;
   write_text(folder.file("a"), "before");
