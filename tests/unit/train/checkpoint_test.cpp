@@ -205,7 +205,7 @@ TEST(Resumed, CrossValidationEndsWithTheSameBits) {
         EXPECT_THAT(result.points[p].relative_gaps, same_as(whole.points[p].relative_gaps));
         EXPECT_EQ(result.points[p].iterations, whole.points[p].iterations);
       }
-      expect_same(result.refitted->model, whole.refitted->model);
+      expect_same(*result.refitted, *whole.refitted);
     }
   }
 }
@@ -237,7 +237,7 @@ TEST(Resumed, CheckpointsThatAreWrittenOnTheWayAreAsGood) {
   for (std::size_t p = 0; p < whole.points.size(); ++p) {
     EXPECT_THAT(result.points[p].relative_gaps, same_as(whole.points[p].relative_gaps));
   }
-  expect_same(result.refitted->model, whole.refitted->model);
+  expect_same(*result.refitted, *whole.refitted);
 }
 
 TEST(Resumed, KeepsItsThreadsAndSaysSo) {
@@ -324,7 +324,7 @@ TEST(Checkpoint, CutShortOrForeignIsRefused) {
   const TempFolder folder;
   TrainOptions options;
   options.checkpoints.path = folder.file("checkpoint");
-  train(data, options, stop_after(1));
+  const TrainResult result = train(data, options, stop_after(1));
   const auto size = std::filesystem::file_size(options.checkpoints.path);
   for (const auto part : {size / 2, size - 1, std::uintmax_t{5}, std::uintmax_t{0}}) {
     const std::string cut = folder.file("cut");
@@ -333,7 +333,7 @@ TEST(Checkpoint, CutShortOrForeignIsRefused) {
     options.checkpoints.resume = cut;
     EXPECT_THAT(refusal(data, options), HasSubstr("cut"));
   }
-  save_model(model, folder.file("model"));
+  save_model(result.model, folder.file("model"));
   options.checkpoints.resume = folder.file("model");
   EXPECT_THAT(refusal(data, options), HasSubstr("is no checkpoint"));
 }
