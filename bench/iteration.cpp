@@ -111,7 +111,7 @@ void run_lsfw(benchmark::State& state, const Dataset& data, int threads) {
     state.SetIterationTime((last.seconds - first.seconds) / static_cast<double>(last.iteration - first.iteration));
     state.counters["iterations_done"] = static_cast<double>(last.iteration);
     state.counters["dual"] = last.dual;
-    state.counters["relative_gap"] = result.model.certificate.relative_gap();
+    state.counters["relative_gap"] = result.certificate.relative_gap();
   }
 }
 

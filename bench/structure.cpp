@@ -61,7 +61,7 @@ void print(const std::string& way, double seconds, std::int64_t iterations, cons
 
 void print_trained(const std::string& way, const Dataset& data, const topwolf::TrainOptions& options) {
   const topwolf::TrainResult result = topwolf::train(data, options);
-  print(way, result.seconds, result.model.iterations, result.model.certificate);
+  print(way, result.seconds, result.iterations, result.certificate);
 }
 
 // Normal numbers, rows of unit length in the mean.

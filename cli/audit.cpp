@@ -109,35 +109,35 @@ void run_observed(const Arguments& arguments, Audit& audit) {
     return held_signal() == 0;
   });
   table.finish();
-  const std::string& trained_on = audit.model.data_hash;
-  if (!trained_on.empty() && trained_on != audit.result.training.model.data_hash)
+  const std::string& trained_on = audit.model.provenance.data_hash;
+  if (!trained_on.empty() && trained_on != audit.result.training.model.provenance.data_hash)
     audit.warnings.add("these are not the rows that the model was trained on: it is judged by another problem");
 }
 
 // What LIBLINEAR's objective is of ours.
 double liblinear_scale(const Audit& audit) {
-  return 1.0 / audit.result.training.model.lambda;
+  return 1.0 / audit.result.training.lambda;
 }
 
 Json to_json(const Arguments& arguments, const Audit& audit) {
   const auto& [primal, optimum, least, most, training] = audit.result;
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
   Json document = Json::object();
-  document["status"] = topwolf::to_string(training.model.status);
+  document["status"] = topwolf::to_string(training.status);
   document["objective"] = primal;
   document["excess_at_least"] = finite(least);
   document["excess_at_most"] = finite(most);
   document["optimum_at_least"] = optimum.dual;
   document["optimum_at_most"] = optimum.primal;
   document["liblinear_scale"] = liblinear_scale(audit);
-  document["iterations"] = training.model.iterations;
+  document["iterations"] = training.iterations;
   document["load_seconds"] = audit.load_seconds;
   document["train_seconds"] = training.seconds;
   document["n"] = audit.data.X.rows();
   document["d"] = audit.data.X.cols();
   document["m"] = audit.model.m();
-  add_loss(document, training.model.loss);
-  document["lambda"] = training.model.lambda;
+  add_loss(document, training.model.provenance.loss);
+  document["lambda"] = training.lambda;
   document["C"] = training.C;
   document["bias"] = audit.options.bias;
   document["normalize"] = to_string(audit.model.normalization.kind);
@@ -156,9 +156,9 @@ std::string to_text(const Audit& audit) {
   const Model& solved = training.model;
   std::string text =
       fmt::format("{} rows, {} features, {} classes; {}; C = {:.6g}, lambda = {:.6g}{}\n", audit.data.X.rows(),
-                  audit.data.X.cols(), audit.model.m(), describe_loss(solved.loss), training.C, solved.lambda,
-                  solved.bias != 0.0 ? fmt::format(", bias = {:g}", solved.bias) : "");
-  text += fmt::format("{} in {:.2f} s\n\n", status_sentence(solved.status, solved.iterations), training.seconds);
+                  audit.data.X.cols(), audit.model.m(), describe_loss(solved.provenance.loss), training.C,
+                  training.lambda, solved.bias != 0.0 ? fmt::format(", bias = {:g}", solved.bias) : "");
+  text += fmt::format("{} in {:.2f} s\n\n", status_sentence(training.status, training.iterations), training.seconds);
   text += fmt::format("{:<20} {:>16} {:>20}\n", "", "objective", "LIBLINEAR's scale");
   const auto row = [&](std::string_view name, double value) {
     text += fmt::format("{:<20} {:>16.9g} {:>20.9g}\n", name, value, value * liblinear_scale(audit));
@@ -167,7 +167,7 @@ std::string to_text(const Audit& audit) {
   row("the optimum at most", optimum.primal);
   row("the optimum at least", optimum.dual);
   text += fmt::format("\nthe model is {}\n", excess_sentence(least, most));
-  if (solved.status == Status::stalled && audit.data.X.precision() == Precision::float32)
+  if (training.status == Status::stalled && audit.data.X.precision() == Precision::float32)
     text += "float32 cannot come closer; --precision float64 can\n";
   return text;
 }
@@ -181,7 +181,7 @@ int run_audit(const Arguments& arguments) {
   run_observed(arguments, audit);
   print(arguments.has("json") ? dump(to_json(arguments, audit)) : to_text(audit));
   if (held_signal() != 0) return 128 + held_signal();
-  return audit.result.training.model.status == Status::converged ? 0 : 5;
+  return audit.result.training.status == Status::converged ? 0 : 5;
 }
 
 }  // namespace topwolf::cli

@@ -104,9 +104,9 @@ std::string to_text(const CvResult& result, const std::string& path, Metric metr
   text += fmt::format("chosen: {}, C = {:g}; the search took {:.2f} s\n", topwolf::to_string(chosen.loss), chosen.C,
                       result.seconds);
   if (result.refitted) {
-    const Model& model = result.refitted->model;
-    text += fmt::format("trained on all rows, {}: {}\n", status_sentence(model.status, model.iterations),
-                        certificate_sentence(model.certificate));
+    const TrainResult& fit = *result.refitted;
+    text += fmt::format("trained on all rows, {}: {}\n", status_sentence(fit.status, fit.iterations),
+                        certificate_sentence(fit.certificate));
   }
   if (!path.empty()) text += fmt::format("model written to {}\n", escape_controls(path));
   return text;
@@ -153,11 +153,11 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
     document["at_edge"] = result.at_edge;
   }
   if (result.refitted) {
-    const Model& model = result.refitted->model;
-    document["status"] = topwolf::to_string(model.status);
-    add_certificate(document, model.certificate);
-    document["iterations"] = model.iterations;
-    add_loss(document, model.loss);
+    const TrainResult& fit = *result.refitted;
+    document["status"] = topwolf::to_string(fit.status);
+    add_certificate(document, fit.certificate);
+    document["iterations"] = fit.iterations;
+    add_loss(document, fit.model.provenance.loss);
     document["C"] = result.refitted->C;
   }
   document["model"] = path.empty() ? Json(nullptr) : Json(path);
@@ -201,7 +201,7 @@ int run_cv(const Arguments& arguments) {
   if (!result.complete && result.fits > 0) job.warnings.add(ending(result, job));
   if (result.refitted && !path.empty()) {
     Model& model = result.refitted->model;
-    model.command = arguments.command_line();
+    model.provenance.command = arguments.command_line();
     model.label_column = arguments.text("label-column");
     save_model(model, path);
   }
@@ -218,11 +218,11 @@ int run_cv(const Arguments& arguments) {
                                    fmt::format("{} folds", job.options.folds.size()), job.warnings.sentences()};
     write_text(arguments.text("report"),
                cv_report(context, result, std::string(topwolf::to_string(job.options.metric)), rule,
-                         result.refitted ? certificate_sentence(result.refitted->model.certificate) : ""));
+                         result.refitted ? certificate_sentence(result.refitted->certificate) : ""));
   }
   if (held_signal() != 0) return 128 + held_signal();
   if (result.ended) return 5;
-  return result.refitted && result.refitted->model.status == Status::converged ? 0 : 5;
+  return result.refitted && result.refitted->status == Status::converged ? 0 : 5;
 }
 
 }  // namespace topwolf::cli

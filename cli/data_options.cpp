@@ -42,7 +42,7 @@ LoadOptions load_options(const Arguments& arguments, const std::string& path) {
   return options;
 }
 
-LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Model& model) {
+LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Classifier& model) {
   LoadOptions options = load_options(arguments, path);
   if (!options.index_base) options.index_base = model.index_base;
   options.usual_label_column = model.label_column;
@@ -51,14 +51,14 @@ LoadOptions load_options_for(const Arguments& arguments, const std::string& path
   return options;
 }
 
-RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,
-                          Warnings& warnings) {
+RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Classifier& model,
+                          bool labels_optional, Warnings& warnings) {
   LoadOptions options = load_options_for(arguments, path, model);
   options.labels_optional = labels_optional;
   return load_for_model(options, model, warnings);
 }
 
-RawDataset load_for_model(const LoadOptions& options, const Model& model, Warnings& warnings) {
+RawDataset load_for_model(const LoadOptions& options, const Classifier& model, Warnings& warnings) {
   const std::string& path = options.path;
   LoadReport report;
   RawDataset raw = load_raw(options, &report);

@@ -21,14 +21,14 @@ std::optional<int> index_base_of(const Arguments& arguments);
 LoadOptions load_options(const Arguments& arguments, const std::string& path);
 
 // The same for rows that meet a model: its index base, label column and precision unless told otherwise, its width.
-LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Model& model);
+LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Classifier& model);
 
 // Rows as the model wants them: its index base and precision unless told otherwise, its width, its normalisation.
 // Sparse indices beyond its width are dropped with one warning; a dense row of another width is an Error{data}.
-RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Model& model, bool labels_optional,
-                          Warnings& warnings);
+RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Classifier& model,
+                          bool labels_optional, Warnings& warnings);
 
-RawDataset load_for_model(const LoadOptions& options, const Model& model, Warnings& warnings);
+RawDataset load_for_model(const LoadOptions& options, const Classifier& model, Warnings& warnings);
 
 // --weights and --class-weight, on top of what the labels say.
 void apply_weights(const Arguments& arguments, Dataset& data);

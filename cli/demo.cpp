@@ -17,7 +17,7 @@ namespace {
 
 const std::vector<std::int64_t> places{1, 3, 5, 10};
 
-Model train_one(const Arguments& arguments, const Dataset& data, const std::string& loss) {
+TrainResult train_one(const Arguments& arguments, const Dataset& data, const std::string& loss) {
   TrainOptions options;
   options.should_stop = [] { return held_signal() != 0; };
   options.loss = parse_loss(loss);
@@ -30,15 +30,15 @@ Model train_one(const Arguments& arguments, const Dataset& data, const std::stri
     return held_signal() == 0;
   });
   table.finish();
-  print(fmt::format("{} in {:.1f} s: {}\n", status_sentence(result.model.status, result.model.iterations),
-                    result.seconds, certificate_sentence(result.model.certificate)));
-  result.model.command = arguments.command_line();
-  return std::move(result.model);
+  print(fmt::format("{} in {:.1f} s: {}\n", status_sentence(result.status, result.iterations), result.seconds,
+                    certificate_sentence(result.certificate)));
+  result.model.provenance.command = arguments.command_line();
+  return result;
 }
 
-std::string errors_row(std::string_view name, const Model& model, const Dataset& test, int threads) {
+std::string errors_row(std::string_view name, const Classifier& classifier, const Dataset& test, int threads) {
   std::string row = fmt::format("{:<16}", name);
-  for (const double error : top_k_errors(model, test.X, test.y, places, threads))
+  for (const double error : top_k_errors(Predictor(classifier), test.X, test.y, places, threads))
     row += fmt::format("{:>9.1f} %", 100.0 * error);
   return row + "\n";
 }
@@ -55,14 +55,14 @@ int run_demo(const Arguments& arguments) {
                   seed, data.train.classes.size(), demo_groups, demo_classes_a_group, demo_features, demo_rows_a_class,
                   demo_rows_a_class));
   hold_signals();
-  const Model max_hinge = train_one(arguments, data.train, "max-hinge");
+  const TrainResult max_hinge = train_one(arguments, data.train, "max-hinge");
   if (held_signal() != 0) return 128 + held_signal();
-  const Model usunier = train_one(arguments, data.train, "usunier:20");
+  const TrainResult usunier = train_one(arguments, data.train, "usunier:20");
   const int threads = threads_of(arguments);
   print(fmt::format("\n{:<16}{:>11}{:>11}{:>11}{:>11}\n", "test error", "top-1", "top-3", "top-5", "top-10"));
-  print(errors_row("max-hinge", max_hinge, data.test, threads));
-  print(errors_row("usunier, k = 20", usunier, data.test, threads));
-  save_model(usunier, path);
+  print(errors_row("max-hinge", max_hinge.model, data.test, threads));
+  print(errors_row("usunier, k = 20", usunier.model, data.test, threads));
+  save_model(usunier.model, path);
   print(fmt::format("\nusunier's model written to {}; now on your own data:\n", escape_controls(path)));
   print("  topwolf train --loss usunier:20 YOUR_TRAINING_DATA my.topwolf\n");
   print("  topwolf evaluate YOUR_TEST_DATA my.topwolf\n");

@@ -31,10 +31,12 @@ int run_evaluate(const Arguments& arguments) {
   std::vector<std::int64_t> ks = places;
   for (auto& k : ks) k = std::min(k, model.m());
   const Features X(std::move(raw.X));
-  const std::vector<double> errors = top_k_errors(model, X, y, ks, threads_of(arguments));
+  const Predictor predictor(model, Rows::normalized, threads_of(arguments));
+  const std::vector<double> errors = top_k_errors(predictor, X, y, ks, threads_of(arguments));
   const Margins margins = margins_of(arguments, X.rows(), model.m());
-  const bool costs = margins.given() || !model.loss.cost_matrix.empty();
-  const double cost = costs ? mean_cost(model, X, y, threads_of(arguments), {}, margins) : errors[0];
+  const Costs asked{model.provenance.loss.cost_matrix, margins};
+  const bool costs = margins.given() || !asked.cost_matrix.empty();
+  const double cost = costs ? mean_cost(predictor, X, y, asked, threads_of(arguments)) : errors[0];
 
   Json document = Json::object();
   std::string table;

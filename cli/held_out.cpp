@@ -12,27 +12,27 @@ namespace topwolf::cli {
 
 HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& warnings)
     : source_(arguments.text("validation")) {
-  probe_.d = training.X.cols();
-  probe_.columns = kept_columns(training.X, training.classes.size());
-  probe_.precision = training.X.precision();
-  probe_.classes = training.classes;
-  probe_.index_base = training.index_base;
-  probe_.normalization = training.normalization;
-  probe_.label_column = arguments.text("label-column");
-  LoadOptions options = load_options_for(arguments, source_, probe_);
+  classifier_.d = training.X.cols();
+  classifier_.columns = kept_columns(training.X, training.classes.size());
+  classifier_.precision = training.X.precision();  // of the rows that are read
+  classifier_.classes = training.classes;
+  classifier_.index_base = training.index_base;
+  classifier_.normalization = training.normalization;
+  classifier_.label_column = arguments.text("label-column");
+  LoadOptions options = load_options_for(arguments, source_, classifier_);
   options.labels_path = arguments.text("validation-labels");
-  RawDataset raw = load_for_model(options, probe_, warnings);
-  y_ = map_labels(raw, probe_.classes);
+  RawDataset raw = load_for_model(options, classifier_, warnings);
+  y_ = map_labels(raw, classifier_.classes);
   warn_of_unseen(y_, source_, warnings);
   weights_ = std::move(raw.weights);
   X_ = Features(std::move(raw.X));
 }
 
 HeldOutErrors HeldOut::errors_at(std::vector<double> W, double bias, int threads) {
-  probe_.W = std::move(W);
-  probe_.bias = bias;
-  const std::vector<std::int64_t> ks = usual_places(probe_.m());
-  return {ks, top_k_errors(probe_, X_, y_, ks, threads, weights_)};
+  classifier_.W = std::move(W);
+  classifier_.bias = bias;
+  const std::vector<std::int64_t> ks = usual_places(classifier_.m());
+  return {ks, top_k_errors(Predictor(classifier_, Rows::normalized, threads), X_, y_, ks, threads, weights_)};
 }
 
 void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {

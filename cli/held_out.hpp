@@ -27,7 +27,7 @@ class HeldOut {
 
  private:
   std::string source_;
-  Model probe_;  // says how rows meet weights
+  Classifier classifier_;  // its weights are those of the last pass that was looked at
   Features X_;
   std::vector<std::int32_t> y_;
   std::vector<double> weights_;

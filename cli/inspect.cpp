@@ -26,20 +26,21 @@ Json describe_model(const Model& model) {
   document["label_type"] = to_string(model.classes.type);
   document["classes"] = model.classes.names;
   if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
-  if (!model.certified) return document;
-  add_loss(document, model.loss);
-  document["cost_matrix"] = !model.loss.cost_matrix.empty();
-  document["lambda"] = model.lambda;
-  document["weight_sum"] = model.weight_sum;
-  document["solver"] = model.solver;
-  document["iterations"] = model.iterations;
-  document["status"] = topwolf::to_string(model.status);
-  add_certificate(document, model.certificate);
-  document["certificate"] = certificate_sentence(model.certificate);
-  document["command"] = model.command;
-  document["version"] = model.version;
-  document["data_hash"] = model.data_hash;
-  if (!model.search.empty()) document["search"] = Json::parse(model.search);
+  const Provenance& made = model.provenance;
+  if (!made.claim) return document;
+  add_loss(document, made.loss);
+  document["cost_matrix"] = !made.loss.cost_matrix.empty();
+  document["lambda"] = made.lambda;
+  document["weight_sum"] = made.weight_sum;
+  document["solver"] = made.solver;
+  document["iterations"] = made.iterations;
+  document["status"] = topwolf::to_string(made.claim->status);
+  add_certificate(document, made.claim->certificate);
+  document["certificate"] = certificate_sentence(made.claim->certificate);
+  document["command"] = made.command;
+  document["version"] = made.version;
+  document["data_hash"] = made.data_hash;
+  if (!made.search.empty()) document["search"] = Json::parse(made.search);
   return document;
 }
 

@@ -32,19 +32,21 @@ std::string to_lines(const TopK& best, const ClassList& classes, bool with_score
 }
 
 // How good the predictions are for the rows that have a label; nothing where none of them is a class of the model.
-void print_errors(const Arguments& arguments, const Model& model, const Features& X, const RawDataset& raw) {
+void print_errors(const Arguments& arguments, const Model& model, const Predictor& predictor, const Features& X,
+                  const RawDataset& raw) {
   const std::vector<std::int32_t> y = map_labels(raw, model.classes);
   if (std::all_of(y.begin(), y.end(), [](std::int32_t label) { return label < 0; })) return;
   std::vector<double> labelled;  // 1, or 0 without a label
   for (const std::int32_t label : raw.label) labelled.push_back(label < 0 ? 0.0 : 1.0);
   const std::vector<std::int64_t> places = usual_places(model.m());
-  const std::vector<double> errors = top_k_errors(model, X, y, places, threads_of(arguments), labelled);
+  const std::vector<double> errors = top_k_errors(predictor, X, y, places, threads_of(arguments), labelled);
   std::string line = fmt::format("by the labels of {} rows:", std::count(labelled.begin(), labelled.end(), 1.0));
   for (std::size_t a = 0; a < places.size(); ++a)
     line += fmt::format("{} top-{} error {:.2f} %", a == 0 ? "" : ",", places[a], 100.0 * errors[a]);
   const Margins margins = margins_of(arguments, X.rows(), model.m());
-  if (margins.given() || !model.loss.cost_matrix.empty())
-    line += fmt::format(", mean cost {:.4f}", mean_cost(model, X, y, threads_of(arguments), labelled, margins));
+  const Costs costs{model.provenance.loss.cost_matrix, margins};
+  if (margins.given() || !costs.cost_matrix.empty())
+    line += fmt::format(", mean cost {:.4f}", mean_cost(predictor, X, y, costs, threads_of(arguments), labelled));
   narrate(line + "\n");
 }
 
@@ -65,10 +67,11 @@ int run_predict(const Arguments& arguments) {
   Warnings warnings;
   RawDataset raw = load_for_model(arguments, path, model, true, warnings);
   const Features X(std::move(raw.X));
-  const TopK best = predict_top_k(model, X, k, threads_of(arguments));
+  const Predictor predictor(model, Rows::normalized, threads_of(arguments));
+  const TopK best = predictor.top_k(X, k, threads_of(arguments));
   write_text(output, to_lines(best, model.classes, arguments.has("scores")));
   finish_output();
-  if (!arguments.has("quiet")) print_errors(arguments, model, X, raw);
+  if (!arguments.has("quiet")) print_errors(arguments, model, predictor, X, raw);
   return 0;
 }
 

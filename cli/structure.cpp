@@ -54,7 +54,7 @@ Model with_asked_classes(const Arguments& arguments, Model model) {
          "was not");
   ClassTable table = load_class_table(arguments.text("class-features"), model.class_features.cols(),
                                       index_base_of(arguments), arguments.bytes("max-unpacked"));
-  return with_classes(model, std::move(table.classes), std::move(table.features));
+  return {with_classes(model, std::move(table.classes), std::move(table.features)), {}};
 }
 
 }  // namespace topwolf::cli

@@ -17,7 +17,7 @@ std::vector<double> apply_structure(const Arguments& arguments, Dataset& data);
 // --margins, for n rows and m classes; none where it is not given.
 Margins margins_of(const Arguments& arguments, std::int64_t n, std::int64_t m);
 
-// With --class-features the model's weights for the classes of that file.
+// With --class-features the model's weights for the classes of that file, of which no loss and no certificate is known.
 Model with_asked_classes(const Arguments& arguments, Model model);
 
 }  // namespace topwolf::cli

@@ -163,10 +163,10 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
   };
   observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
     status.clear();
-    job.data_hash = result.model.data_hash;
+    job.data_hash = result.model.provenance.data_hash;
     if (!job.folder.empty()) {
       Model model = result.model;
-      model.command = arguments.command_line();
+      model.provenance.command = arguments.command_line();
       model.label_column = arguments.text("label-column");
       save_model(model, model_path(job, point.C));
     }

@@ -81,18 +81,18 @@ void train_observed(const Arguments& arguments, const Dataset& data, Run& run, s
 
 void write_report(const Run& run, const Dataset& data, const std::string& path) {
   Stopwatch clock;
-  const Model& model = run.result.model;
   const int threads = run.options.threads;
+  const Predictor predictor(run.result.model, Rows::normalized, threads);
   RunReport report{data, run.result};
   report.seed = run.options.seed;
-  report.status = status_sentence(model.status, model.iterations);
-  report.certificate = certificate_sentence(model.certificate);
-  report.loss = describe_loss(model.loss);
+  report.status = status_sentence(run.result.status, run.result.iterations);
+  report.certificate = certificate_sentence(run.result.certificate);
+  report.loss = describe_loss(run.result.model.provenance.loss);
   report.trace = run.records;
-  report.training = assess(model, data.X, data.y, threads);
+  report.training = assess(predictor, data.X, data.y, threads);
   if (run.held_out)
     report.held_out = {run.held_out->source(), run.held_out->y(),
-                       assess(model, run.held_out->X(), run.held_out->y(), threads)};
+                       assess(predictor, run.held_out->X(), run.held_out->y(), threads)};
   report.seconds = {{"loading", run.load_seconds}, {"training", run.train_seconds}, {"assessing", clock.seconds()}};
   write_text(path, html_report(report));
 }
@@ -100,17 +100,17 @@ void write_report(const Run& run, const Dataset& data, const std::string& path) 
 Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   const Model& model = run.result.model;
   Json document = Json::object();
-  document["status"] = topwolf::to_string(model.status);
-  add_certificate(document, model.certificate);
-  document["iterations"] = model.iterations;
+  document["status"] = topwolf::to_string(run.result.status);
+  add_certificate(document, run.result.certificate);
+  document["iterations"] = run.result.iterations;
   document["load_seconds"] = run.load_seconds;
   document["train_seconds"] = run.train_seconds;
   add_data(document, data);
-  add_loss(document, model.loss);
+  add_loss(document, model.provenance.loss);
   if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
-  document["lambda"] = model.lambda;
+  document["lambda"] = run.result.lambda;
   document["C"] = run.result.C;
-  document["solver"] = model.solver;
+  document["solver"] = model.provenance.solver;
   document["choice"] = run.result.choice;
   document["row_visits"] = run.result.row_visits;
   document["bias"] = model.bias;
@@ -129,14 +129,15 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
 
 std::string to_text(const Run& run, const Dataset& data, const std::string& path) {
   const Model& model = run.result.model;
-  std::string problem = describe_loss(model.loss);
+  std::string problem = describe_loss(run.result.model.provenance.loss);
   if (data.margins.given()) problem += ", with margins row by row";
   if (model.class_features.rows() > 0) problem += fmt::format(", {} class features", model.class_features.cols());
   std::string text = fmt::format(
       "{} rows, {} features, {} classes; {}\n{} in {:.2f} s: {} (primal {:.6g}, dual {:.6g})\n", data.X.rows(),
-      data.X.cols(), data.classes.size(), problem, status_sentence(model.status, model.iterations), run.train_seconds,
-      certificate_sentence(model.certificate), model.certificate.primal, model.certificate.dual);
-  if (model.status == Status::stalled && model.precision == Precision::float32)
+      data.X.cols(), data.classes.size(), problem, status_sentence(run.result.status, run.result.iterations),
+      run.train_seconds, certificate_sentence(run.result.certificate), run.result.certificate.primal,
+      run.result.certificate.dual);
+  if (run.result.status == Status::stalled && model.precision == Precision::float32)
     text += "float32 cannot come closer; --precision float64 can\n";
   if (run.held_out_errors) {
     text += fmt::format("held out, {} rows:", run.held_out->X().rows());
@@ -169,14 +170,14 @@ int run_train(const Arguments& arguments) {
 
   Model& model = run.result.model;
   model.label_column = arguments.text("label-column");
-  model.command = arguments.command_line();
+  model.provenance.command = arguments.command_line();
   if (!path.empty()) save_model(model, path);
-  if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.data_hash, arguments.text("dual"));
+  if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.provenance.data_hash, arguments.text("dual"));
   if (trace) trace->close();
   if (arguments.has("report")) write_report(run, data, arguments.text("report"));
   print(arguments.has("json") ? dump(to_json(run, data, path)) : to_text(run, data, path));
   if (held_signal() != 0) return 128 + held_signal();
-  return model.status == Status::converged ? 0 : 5;
+  return run.result.status == Status::converged ? 0 : 5;
 }
 
 }  // namespace topwolf::cli

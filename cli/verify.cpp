@@ -51,7 +51,7 @@ int run_verify(const Arguments& arguments) {
   check_structure(arguments);
   const std::string& model_path = arguments.required_positional(1);
   const Model model = load_model(model_path);
-  if (!model.certified)
+  if (!model.provenance.claim)
     fail(ErrorKind::data, "{}: the model holds no certificate; only topwolf's own models do", model_path);
   Warnings warnings;
   Dataset data = make_dataset(load_for_model(arguments, arguments.required_positional(0), model, false, warnings));
@@ -59,7 +59,8 @@ int run_verify(const Arguments& arguments) {
   data.margins = margins_of(arguments, data.X.rows(), model.m());
   const SparseRows dual = load_dual(arguments.text("dual"), data.X.rows(), model.m());
   const Verification found = verify(data, model, dual);
-  print(arguments.has("json") ? dump(to_json(found, model.certificate)) : to_text(found, model.certificate));
+  print(arguments.has("json") ? dump(to_json(found, model.provenance.claim->certificate))
+                              : to_text(found, model.provenance.claim->certificate));
   return found.holds ? 0 : does_not_hold;
 }
 

@@ -8,9 +8,9 @@
 
 namespace topwolf {
 
-// The share of rows whose true class (y, -1 = not a class of the model) is not among the k best, for each k in ks.
+// The share of rows whose true class (y, -1 = not a class of the predictor) is not among the k best, for each k in ks.
 // With example weights, the share of their weight.
-std::vector<double> top_k_errors(const Model& model, const Features& X, const std::vector<std::int32_t>& y,
+std::vector<double> top_k_errors(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y,
                                  const std::vector<std::int64_t>& ks, int threads = 0,
                                  const std::vector<double>& weights = {});
 
@@ -18,9 +18,15 @@ std::vector<double> top_k_errors(const Model& model, const Features& X, const st
 std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, const std::vector<std::int64_t>& ks,
                                     const std::vector<double>& weights = {});
 
-// The mean of cost(y, best class): by the margins of the rows where they are given, else by the model's cost matrix,
-// else 1 for every error. A row whose class is none of the model's costs 1 (or what the margins say).
-double mean_cost(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads = 0,
-                 const std::vector<double>& weights = {}, const Margins& margins = {});
+// What it costs to take a row for another class than its own: by the margins of the rows where they are given, else by
+// the cost matrix (m x m), else 1 for every error.
+struct Costs {
+  const std::vector<double>& cost_matrix;
+  const Margins& margins;
+};
+
+// The mean of cost(y, best class). A row whose class is none of the predictor's costs 1 (or what the margins say).
+double mean_cost(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, const Costs& costs,
+                 int threads = 0, const std::vector<double>& weights = {});
 
 }  // namespace topwolf

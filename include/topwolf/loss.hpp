@@ -26,6 +26,7 @@ struct LossSpec {
   std::vector<double> rho;          // weighted losses only; empty: (5,4,3,2,1) cut and scaled
   double smoothing = 0.0;           // the Moreau parameter; 0: the loss itself
   std::vector<double> cost_matrix;  // (m x m), row = true class; empty: unit margins
+  bool operator==(const LossSpec&) const = default;
 };
 
 // "usunier", "usunier:20", "weighted_top_k", ... Throws Error{option}.

@@ -23,6 +23,7 @@ struct Certificate {
   double dual = 0.0;
   double gap() const { return primal - dual; }
   double relative_gap() const { return gap() <= 0.0 ? 0.0 : gap() / primal; }
+  bool operator==(const Certificate&) const = default;
 };
 
 // How a fit ended, and what it was about.

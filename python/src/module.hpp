@@ -40,9 +40,8 @@ inline std::vector<std::int32_t> to_vector(const LabelArray& array) {
   return {array.data(), array.data() + array.size()};
 }
 
-// A model as a dictionary of plain values and arrays, and back.
-nb::dict to_dict(Model model);
-Model to_model(const nb::dict& fields);
+// A model as two dictionaries of plain values and arrays: the classifier, and its provenance.
+nb::tuple to_dicts(Model model);
 
 void bind_features(nb::module_& module);
 void bind_model(nb::module_& module);

@@ -185,7 +185,9 @@ nb::dict result_dict(TrainResult result, const std::vector<IterationRecord>& rec
   out["row_visits"] = result.row_visits;
   out["trace"] = trace_of(records);
   out["dual"] = to_tuple(std::move(result.dual));
-  out["model"] = to_dict(std::move(result.model));
+  const nb::tuple model = to_dicts(std::move(result.model));
+  out["classifier"] = model[0];
+  out["provenance"] = model[1];
   return out;
 }
 

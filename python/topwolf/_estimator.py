@@ -25,7 +25,7 @@ from ._fitted import FittedClassifier, MatrixLike, Path
 from ._labels import check_text, from_names
 from ._paths import file_name
 from ._structure import check_class_features, check_margins, features_or_none, from_arrays
-from ._weights import BARE_MODEL, antisymmetric
+from ._weights import antisymmetric, bare_classifier, without_claim
 
 _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
 _SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
@@ -111,7 +111,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features), (1, n_features) for two classes
-        float32 where X is. A SciPy CSR matrix of the same shape where X is sparse and fewer than half of its features occur
+        float32 where X is, and read-only: assign another array to predict with other weights. A SciPy CSR matrix of the same shape where X is sparse and fewer than half of its features occur
         in it, if that saves 64 MiB: the others weigh 0.
     intercept_ : ndarray of shape (n_classes,), (1,) for two classes
     class_coef_ : ndarray of shape (n_class_features, n_features) or (n_class_features, n_features + 1)
@@ -279,29 +279,29 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         Where the command line normalised its rows, `predict` and `decision_function` do so too (`coef_` alone does
         not tell); `fit` would not.
         """
-        model = _core.load_model(file_name(path))
-        bias = model["bias"]
+        classifier, provenance = _core.load_model(file_name(path))
+        bias, lambda_ = classifier["bias"], provenance["lambda"]
         clf = TopwolfClassifier(
-            loss=model["loss"].replace("-", "_"),
-            k=model["k"],
-            rho=model["rho"],
-            cost_matrix=model["cost_matrix"],
-            class_features=from_arrays(model["class_features"]),
-            smoothing=model["smoothing"],
-            C=1.0 / (model["lambda"] * model["weight_sum"]) if model["lambda"] > 0 else 1.0,
+            loss=provenance["loss"].replace("-", "_"),
+            k=provenance["k"],
+            rho=provenance["rho"],
+            cost_matrix=provenance["cost_matrix"],
+            class_features=from_arrays(classifier["class_features"]),
+            smoothing=provenance["smoothing"],
+            C=1.0 / (lambda_ * provenance["weight_sum"]) if lambda_ > 0 else 1.0,
             fit_intercept=bias != 0.0,
             intercept_scaling=bias or 1.0,
         )
-        clf.classes_ = from_names(model["label_type"], model["class_names"])
-        clf.n_features_in_ = model["d"]
-        clf.k_ = model["k"] or (1 if model["rho"] is None else len(model["rho"]))
-        model["class_features"] = clf.class_features
-        plain = clf.class_features is None
-        if plain and len(clf.classes_) == 2 and not np.array_equal(model["weights"][0], -model["weights"][1]):
+        clf.classes_ = from_names(classifier["label_type"], classifier["class_names"])
+        clf.n_features_in_ = classifier["d"]
+        clf.k_ = provenance["k"] or (1 if provenance["rho"] is None else len(provenance["rho"]))
+        classifier["class_features"] = clf.class_features
+        weights, plain = classifier["weights"], clf.class_features is None
+        if plain and len(clf.classes_) == 2 and not np.array_equal(weights[0], -weights[1]):
             # One vector tells less than the file, and the certificate is not about it.
-            model["weights"] = antisymmetric(model["weights"], model["precision"])
-            model["certified"] = False
-        clf._take(model, model["precision"])
+            classifier["weights"] = antisymmetric(weights, classifier["precision"])
+            provenance = without_claim(provenance)
+        clf._take(classifier, provenance, classifier["precision"])
         return clf
 
     def _rows(self, X, y, sample_weight):
@@ -322,12 +322,12 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
 
     def _take_result(self, result, features, dtype, y, options, weights):
         """The attributes from what training returned."""
-        model = result["model"]
-        model["class_features"] = from_arrays(model["class_features"])  # a copy: the caller may change theirs
-        if len(self.classes_) == 2 and model["class_features"] is None:
-            model["weights"] = antisymmetric(model["weights"], dtype)
-            model["primal"] = _core.objective(features, y, 2, options, weights, model["weights"])
-        self._take(model, dtype)
+        classifier, provenance = result["classifier"], result["provenance"]
+        classifier["class_features"] = from_arrays(classifier["class_features"])  # a copy: the caller may change theirs
+        if len(self.classes_) == 2 and classifier["class_features"] is None:
+            classifier["weights"] = antisymmetric(classifier["weights"], dtype)
+            provenance["primal"] = _core.objective(features, y, 2, options, weights, classifier["weights"])
+        self._take(classifier, provenance, dtype)
         self.k_ = result["K"]
         self.trace_ = result["trace"]
         self.solver_choice_ = result["choice"]
@@ -426,14 +426,11 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         return observe, table
 
     def _evaluate(self, evaluations, weights, columns):
-        m = len(self.classes_)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        names = [str(j) for j in range(m)]
-        model = {**BARE_MODEL, "weights": weights, "d": self.n_features_in_, "bias": bias, "class_names": names}
-        model["columns"] = columns
+        predictor = _core.Predictor(bare_classifier(weights, columns, self.n_features_in_, bias), self._threads())
         for features, y, errors in evaluations.values():
             ks = [int(name.split("_")[1]) for name in errors]
-            for values, error in zip(errors.values(), _core.top_k_errors(model, features, y, ks, self._threads())):
+            for values, error in zip(errors.values(), predictor.top_k_errors(features, y, ks, self._threads())):
                 values.append(error)
 
     def _warn_unless_converged(self, stacklevel=4):

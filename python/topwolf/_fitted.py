@@ -18,7 +18,7 @@ from ._features import sound, to_features
 from ._labels import check_text, to_names
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
-from ._weights import from_attributes, to_attributes
+from ._weights import Ready, from_attributes, seal, to_attributes, without_claim
 
 if TYPE_CHECKING:
     from ._estimator import TopwolfClassifier
@@ -33,6 +33,11 @@ class FittedClassifier:
     def __sklearn_is_fitted__(self):
         return hasattr(self, "coef_")
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "_ready") and self._ready.restored():
+            seal(self.coef_, self.intercept_)  # NumPy forgets it
+
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores of the classes.
 
@@ -42,7 +47,7 @@ class FittedClassifier:
             For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
         """
         features = self._features(X)
-        scores = _core.decision_scores(self._model(), features, self._threads())
+        scores = self._predictor().scores(features, self._threads())
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -69,7 +74,7 @@ class FittedClassifier:
         """
         features = self._features(X)
         k = self._check_k(k)
-        best, scores = _core.predict_top_k(self._model(), features, k, self._threads())
+        best, scores = self._predictor().top_k(features, k, self._threads())
         labels = self.classes_[best]
         return (labels, scores) if return_scores else labels
 
@@ -116,7 +121,7 @@ class FittedClassifier:
             classes of the fit.
         """
         check_is_fitted(self)
-        if self._record["class_features"] is None:
+        if self._classifier["class_features"] is None:
             raise ValueError("Only a classifier that was fitted with class_features can score other classes.")
         labels, order = np.unique(np.asarray(classes), return_index=True)
         check_text(labels)
@@ -131,29 +136,24 @@ class FittedClassifier:
             vars(other).pop(name, None)
         other.set_params(loss="max_hinge", k=None, rho=None, smoothing=0.0, cost_matrix=None, class_features=phi)
         other.classes_, other.k_ = labels, 1
-        record = {
-            **self._record,
+        classifier = {
+            **self._classifier,
             "weights": np.asarray(phi @ self.class_coef_.astype(np.float64)),
             "class_names": [str(j) for j in range(len(labels))],
             "class_features": phi,
             "class_weights": self.class_coef_.astype(np.float64),
-            "certified": False,
-            "cost_matrix": None,
-            "k": None,
-            "rho": None,
-            "smoothing": 0.0,
-            "loss": "max-hinge",
         }
-        other._take(record, self.coef_.dtype)
+        no_loss = {"loss": "max-hinge", "k": None, "rho": None, "smoothing": 0.0, "cost_matrix": None}
+        other._take(classifier, {**without_claim(self._provenance), **no_loss}, self.coef_.dtype)
         return other
 
     def save(self, path: Path) -> None:
         """Write a model file that the command line and `load` read. A file that is read-only is refused."""
-        _core.save_model(self._named_model(), file_name(path))
+        _core.save_model(*self._named_model(), file_name(path))
 
     def to_liblinear(self, path: Path) -> None:
         """Write the weights as a model that ``liblinear-predict`` reads. The labels must be integers."""
-        _core.save_liblinear(self._named_model(), file_name(path))
+        _core.save_liblinear(*self._named_model(), file_name(path))
 
     def to_onnx(self, path: Path | None = None) -> Any:
         """The classifier as an ONNX model; needs the package onnx.
@@ -171,29 +171,40 @@ class FittedClassifier:
         place = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
         return np.where(self.classes_[place] == y, place, -1).astype(np.int32)
 
-    def _take(self, model, dtype):
+    def _take(self, classifier, provenance, dtype):
         """The attributes from a model; what they do not say is kept for the model file."""
-        weights, class_weights = model.pop("weights"), model.pop("class_weights")
-        if model["class_features"] is not None:
+        self._take_weights(classifier, dtype)
+        self.n_iter_ = provenance["iterations"]
+        self._provenance = provenance
+        self._digest = self._digest_now()  # says later whether somebody has changed the attributes
+        if "status" not in provenance:
+            return
+        self.primal_, self.dual_, self.status_ = provenance["primal"], provenance["dual"], provenance["status"]
+        self.dual_gap_ = max(0.0, self.primal_ - self.dual_)
+        self.relative_gap_ = self.dual_gap_ / self.primal_ if self.dual_gap_ > 0 else 0.0
+
+    def _take_weights(self, classifier, dtype):
+        """What it takes to predict."""
+        weights, class_weights = classifier.pop("weights"), classifier.pop("class_weights")
+        if classifier["class_features"] is not None:
             self.class_coef_ = class_weights.astype(dtype)
         else:
             vars(self).pop("class_coef_", None)
         self.coef_, self.intercept_, self._constant = to_attributes(
-            weights, model["columns"], model["d"], model["bias"], dtype
+            weights, classifier["columns"], classifier["d"], classifier["bias"], dtype
         )
-        self.n_iter_ = model["iterations"]
-        self._record = model
-        self._digest = self._digest_now()  # says later whether somebody has changed the attributes
-        if not model["certified"]:
-            return
-        self.primal_, self.dual_, self.status_ = model["primal"], model["dual"], model["status"]
-        self.dual_gap_ = max(0.0, self.primal_ - self.dual_)
-        self.relative_gap_ = self.dual_gap_ / self.primal_ if self.dual_gap_ > 0 else 0.0
+        seal(self.coef_, self.intercept_)
+        self._classifier = classifier
+        self._ready = Ready()
 
-    def _model(self):
-        """The fields of a model, from the attributes as they are now; its classes are numbers."""
-        weights, columns = from_attributes(self.coef_, self.intercept_, self._constant, self._record["bias"])
-        return {**self._record, "weights": weights, "columns": columns, "class_features": None, "class_weights": None}
+    def _predictor(self):
+        """Of the attributes as they are now."""
+        return self._ready.predictor(self.coef_, self.intercept_, lambda: _core.Predictor(self._plain(), self._threads()))
+
+    def _plain(self):
+        """The fields of a classifier from the attributes as they are now: classes are numbers, and have no features."""
+        weights, columns = from_attributes(self.coef_, self.intercept_, self._constant, self._classifier["bias"])
+        return {**self._classifier, "weights": weights, "columns": columns, "class_features": None}
 
     def _digest_now(self):
         coef = [self.coef_.indices, self.coef_.data] if sparse.issparse(self.coef_) else [self.coef_]
@@ -201,16 +212,18 @@ class FittedClassifier:
         return hashlib.blake2b(b"".join(array.tobytes() for array in trained)).hexdigest()
 
     def _named_model(self):
-        """The same with the labels, for a file."""
+        """The classifier with its labels, and its provenance, for a file."""
         check_is_fitted(self)
         label_type, names = to_names(self.classes_)
-        model = {**self._model(), "label_type": label_type, "class_names": names, "command": repr(self)}
+        classifier = {**self._plain(), "label_type": label_type, "class_names": names}
+        provenance = {**self._provenance, "command": repr(self)}
         if self._digest_now() != self._digest:  # somebody else's weights have no certificate
-            model.update(certified=False, precision="float64")
-        elif self._record["class_features"] is not None:
-            model["class_features"] = to_features(self._record["class_features"])
-            model["class_weights"] = self.class_coef_.astype(np.float64)
-        return model
+            classifier["precision"] = "float64"
+            provenance = without_claim(provenance)
+        elif self._classifier["class_features"] is not None:
+            classifier["class_features"] = to_features(self._classifier["class_features"])
+            classifier["class_weights"] = self.class_coef_.astype(np.float64)
+        return classifier, provenance
 
     def _features(self, X):
         check_is_fitted(self)

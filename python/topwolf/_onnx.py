@@ -18,8 +18,8 @@ def to_onnx(clf, path):
     from onnx import TensorProto, helper, numpy_helper
 
     coef, intercept = every_class(clf.coef_), every_class(clf.intercept_)
-    if clf._record["normalization"] != "none":
-        raise ValueError(f"to_onnx: the model normalises its rows ({clf._record['normalization']}), which is not exported")
+    if clf._classifier["normalization"] != "none":
+        raise ValueError(f"to_onnx: the model normalises its rows ({clf._classifier['normalization']}), which is not exported")
     kind = clf.classes_.dtype.kind
     if kind in "UO":
         classes, label_type = clf.classes_.astype(object), TensorProto.STRING

@@ -21,7 +21,7 @@ from . import _core
 from ._estimator import TopwolfClassifier
 from ._features import to_features
 from ._fitted import MatrixLike
-from ._weights import BARE_MODEL, antisymmetric
+from ._weights import antisymmetric, bare_classifier
 
 _METRICS = ("top1", "top3", "top5", "top10", "cost")
 
@@ -254,11 +254,11 @@ class_weight, n_jobs, random_state, verbose
             weights = weights.reshape(m, -1)
             if m == 2:
                 weights = antisymmetric(weights, dtype)
-            probe = TopwolfClassifier(cost_matrix=self.cost_matrix, fit_intercept=self.fit_intercept, n_jobs=1)
-            probe.classes_, probe.n_features_in_, probe.k_ = self.classes_, self.n_features_in_, 1
-            probe._take({**BARE_MODEL, "weights": weights, "columns": columns, "d": self.n_features_in_, "bias": bias, "class_names": [str(j) for j in range(m)]}, dtype)
+            fitted = TopwolfClassifier(cost_matrix=self.cost_matrix, fit_intercept=self.fit_intercept, n_jobs=1)
+            fitted.classes_, fitted.n_features_in_, fitted.k_ = self.classes_, self.n_features_in_, 1
+            fitted._take_weights(bare_classifier(weights, columns, self.n_features_in_, bias), dtype)
             held_out = folds[fold][1]
-            return -float(scorer(probe, X[held_out], labels[held_out]))
+            return -float(scorer(fitted, X[held_out], labels[held_out]))
 
         return judge
 

@@ -43,32 +43,65 @@ def every_class(rows):
     return np.concatenate([-rows, rows]) / 2 if len(rows) == 1 else rows
 
 
-# A model of which only the weights matter.
-BARE_MODEL = {
-    "columns": None,
-    "label_type": "integer",
-    "precision": "float64",
-    "normalization": "none",
-    "normalization_scale": None,
-    "index_base": 1,
-    "label_column": "",
-    "loss": "max-hinge",
-    "k": None,
-    "rho": None,
-    "smoothing": 0.0,
-    "cost_matrix": None,
-    "class_features": None,
-    "class_weights": None,
-    "lambda": 1.0,
-    "weight_sum": 1.0,
-    "solver": "",
-    "certified": False,
-    "status": "converged",
-    "primal": 0.0,
-    "dual": 0.0,
-    "iterations": 0,
-    "command": "",
-    "version": "",
-    "data_hash": "",
-    "search": "",
-}
+def bare_classifier(weights, columns, d, bias):
+    """The fields of a classifier (m x D) of which only the weights matter."""
+    names = [str(j) for j in range(len(weights))]
+    return {"weights": weights, "columns": columns, "d": d, "bias": bias, "class_names": names, "class_features": None, "class_weights": None}
+
+
+def without_claim(provenance):
+    """What is left where nobody vouches for the weights."""
+    return {key: value for key, value in provenance.items() if key not in ("status", "primal", "dual")}
+
+
+def _parts(coef, intercept):
+    whole = (coef.data, coef.indices, coef.indptr) if sparse.issparse(coef) else (np.asarray(coef),)
+    return (*whole, np.asarray(intercept))
+
+
+def seal(coef, intercept):
+    """Makes the arrays read-only."""
+    for array in _parts(coef, intercept):
+        while isinstance(array, np.ndarray):
+            array.flags.writeable = False
+            array = array.base
+
+
+def _sealed(array):
+    """Whether nobody can have changed the array, nor what it is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
+
+
+def _unchanged(now, then):
+    if now is then and _sealed(now):
+        return True
+    return now is not then and not _sealed(now) and now.dtype == then.dtype and np.array_equal(now, then)
+
+
+class Ready:
+    """A predictor, and the arrays it was made of: while these are read-only it is enough to look at which they are, and where
+    they are somebody else's their values are compared. A copy or a pickle of it is empty."""
+
+    def __init__(self, restored=False):
+        self._restored = restored
+        self._held = ((), None)
+
+    def __reduce__(self):
+        return Ready, (True,)
+
+    def restored(self):
+        """Whether it comes from a copy or a pickle, asked for the first time."""
+        restored, self._restored = self._restored, False
+        return restored
+
+    def predictor(self, coef, intercept, make):
+        arrays = _parts(coef, intercept)
+        held, predictor = self._held
+        if len(arrays) != len(held) or not all(map(_unchanged, arrays, held)):
+            predictor = make()
+            self._held = tuple(array if _sealed(array) else array.copy() for array in arrays), predictor
+        return predictor

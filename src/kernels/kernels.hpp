@@ -17,13 +17,25 @@ struct Kernels {
   void (*accumulate_f64)(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                          std::int64_t count, std::int64_t cols, double* out);
 
-  // s[j] = sum_e value[e] * W[column[e] * pitch + j], j < m; pitch is a multiple of 8 and W is padded to it.
+  // s[j] = sum_e value[e] * W[column[e] * pitch + j], j < m; pitch is a multiple of 8 and W is padded to it. Named
+  // after the types of the values and of W; but for the first, sums are in double.
   void (*sparse_scores_f32)(const float* value, const std::int32_t* column, std::int64_t count, const float* W,
                             std::int64_t pitch, std::int64_t m, float* s);
+  void (*sparse_scores_f32_f32)(const float* value, const std::int32_t* column, std::int64_t count, const float* W,
+                                std::int64_t pitch, std::int64_t m, double* s);
   void (*sparse_scores_f32_f64)(const float* value, const std::int32_t* column, std::int64_t count, const double* W,
+                                std::int64_t pitch, std::int64_t m, double* s);
+  void (*sparse_scores_f64_f32)(const double* value, const std::int32_t* column, std::int64_t count, const float* W,
                                 std::int64_t pitch, std::int64_t m, double* s);
   void (*sparse_scores_f64)(const double* value, const std::int32_t* column, std::int64_t count, const double* W,
                             std::int64_t pitch, std::int64_t m, double* s);
+
+  // S[i * pitch + j] += sum_f X[i * score_depth + f] * W[f * width + j], i < rows, f < cols, j < width; cols is at most
+  // score_depth, width a multiple of 8 and at most tile_width. Bits do not depend on `rows`, nor on where f was cut.
+  void (*tile_scores_f32)(const double* X, std::int64_t rows, std::int64_t cols, const float* W, std::int64_t width,
+                          double* S, std::int64_t pitch);
+  void (*tile_scores_f64)(const double* X, std::int64_t rows, std::int64_t cols, const double* W, std::int64_t width,
+                          double* S, std::int64_t pitch);
 
   // out[e] = <x, W[column[e] * stride ...]>, e < count, over `cols` features.
   void (*dots_f32)(const float* x, std::int64_t cols, const float* W, std::int64_t stride, const std::int32_t* column,
@@ -49,6 +61,8 @@ struct Kernels {
 };
 
 inline constexpr std::int64_t key_lanes = 32;
+inline constexpr std::int64_t score_depth = 128;  // features of a block that stays in the first-level cache
+inline constexpr std::int64_t tile_width = 32;    // classes whose weights of a feature lie side by side
 
 // The fastest set this machine runs.
 const Kernels& kernels();

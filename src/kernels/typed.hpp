@@ -29,13 +29,30 @@ inline void sparse_scores(const float* value, const std::int32_t* column, std::i
                           std::int64_t pitch, std::int64_t m, float* s) {
   kernels().sparse_scores_f32(value, column, count, W, pitch, m, s);
 }
+inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const float* W,
+                          std::int64_t pitch, std::int64_t m, double* s) {
+  kernels().sparse_scores_f32_f32(value, column, count, W, pitch, m, s);
+}
 inline void sparse_scores(const float* value, const std::int32_t* column, std::int64_t count, const double* W,
                           std::int64_t pitch, std::int64_t m, double* s) {
   kernels().sparse_scores_f32_f64(value, column, count, W, pitch, m, s);
 }
+inline void sparse_scores(const double* value, const std::int32_t* column, std::int64_t count, const float* W,
+                          std::int64_t pitch, std::int64_t m, double* s) {
+  kernels().sparse_scores_f64_f32(value, column, count, W, pitch, m, s);
+}
 inline void sparse_scores(const double* value, const std::int32_t* column, std::int64_t count, const double* W,
                           std::int64_t pitch, std::int64_t m, double* s) {
   kernels().sparse_scores_f64(value, column, count, W, pitch, m, s);
+}
+
+inline void tile_scores(const double* X, std::int64_t rows, std::int64_t cols, const float* W, std::int64_t width,
+                        double* S, std::int64_t pitch) {
+  kernels().tile_scores_f32(X, rows, cols, W, width, S, pitch);
+}
+inline void tile_scores(const double* X, std::int64_t rows, std::int64_t cols, const double* W, std::int64_t width,
+                        double* S, std::int64_t pitch) {
+  kernels().tile_scores_f64(X, rows, cols, W, width, S, pitch);
 }
 
 inline void dots(const float* x, std::int64_t cols, const float* W, std::int64_t stride, const std::int32_t* column,

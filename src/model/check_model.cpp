@@ -66,7 +66,7 @@ void check_loss(const LossSpec& loss, std::int64_t m, const Checker& check) {
   check.all_within(loss.cost_matrix, any, "cost matrix");
 }
 
-void check_columns(const Model& model, const Checker& check) {
+void check_columns(const Classifier& model, const Checker& check) {
   std::int64_t before = -1;
   for (const std::int32_t c : model.columns) {
     check.require(before < c && c < model.d, "the model has weights of feature {} after feature {}; they ascend to {}",
@@ -75,7 +75,7 @@ void check_columns(const Model& model, const Checker& check) {
   }
 }
 
-void check_class_weights(const Model& model, const Checker& check) {
+void check_class_weights(const Classifier& model, const Checker& check) {
   const Features& phi = model.class_features;
   check.require(phi.rows() == 0 || phi.rows() == model.m(), "the model has features of {} classes, but {} classes",
                 phi.rows(), model.m());
@@ -86,7 +86,7 @@ void check_class_weights(const Model& model, const Checker& check) {
 
 }  // namespace
 
-void check_model(const Model& model, const std::string& path) {
+void check_classifier(const Classifier& model, const std::string& path) {
   const Checker check(path);
   check_classes(model.classes, check);
   check.require(0 <= model.d && model.d <= most_columns, "the model has {} features, where 0 to {} are possible",
@@ -101,16 +101,22 @@ void check_model(const Model& model, const std::string& path) {
   check.all_within(model.normalization.scale, 0.0, "normalization scales");
   check.require(model.index_base == 0 || model.index_base == 1,
                 "the model's index_base is {}, where 0 and 1 are possible", model.index_base);
-  check_loss(model.loss, model.m(), check);
-  check.one_within(model.lambda, 0.0, "lambda");
-  check.one_within(model.weight_sum, 0.0, "weight_sum");
-  check.require(model.iterations >= 0, "the model's iterations are {}, where 0 or more are possible", model.iterations);
-  if (!model.certified) return;
-  check.require(model.lambda > 0.0, "the model has a certificate, but its lambda is 0");
-  check.one_within(model.certificate.primal, any, "primal");
-  check.one_within(model.certificate.dual, any, "dual");
+}
+
+void check_model(const Model& model, const std::string& path) {
+  check_classifier(model, path);
+  const Checker check(path);
+  const Provenance& made = model.provenance;
+  check_loss(made.loss, model.m(), check);
+  check.one_within(made.lambda, 0.0, "lambda");
+  check.one_within(made.weight_sum, 0.0, "weight_sum");
+  check.require(made.iterations >= 0, "the model's iterations are {}, where 0 or more are possible", made.iterations);
+  if (!made.claim) return;
+  check.require(made.lambda > 0.0, "the model has a certificate, but its lambda is 0");
+  const auto [primal, dual] = made.claim->certificate;
+  check.one_within(primal, any, "primal");
+  check.one_within(dual, any, "dual");
   constexpr double rounding = 1e-9;
-  const auto [primal, dual] = model.certificate;
   check.require(dual <= primal + rounding * std::max(std::abs(primal), std::abs(dual)),
                 "the model's certificate is false: its dual {} is above its primal {}", dual, primal);
 }

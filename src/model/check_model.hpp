@@ -8,6 +8,8 @@
 namespace topwolf {
 
 // Sizes agree, numbers are finite and in range, classes are distinct. Error{data} "PATH: sentence".
+void check_classifier(const Classifier& model, const std::string& path);
+// The same, and what is said about its making is possible.
 void check_model(const Model& model, const std::string& path);
 
 }  // namespace topwolf

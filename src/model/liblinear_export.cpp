@@ -27,7 +27,7 @@ std::optional<int> to_c_int(std::string_view spelling) {
   return value;
 }
 
-std::vector<int> exported_labels(const Model& model, const std::string& path) {
+std::vector<int> exported_labels(const Classifier& model, const std::string& path) {
   std::vector<int> labels;
   for (const std::string& name : model.classes.names) {
     const std::optional<int> label = model.classes.type == LabelType::integer ? to_c_int(name) : std::nullopt;
@@ -40,7 +40,7 @@ std::vector<int> exported_labels(const Model& model, const std::string& path) {
   return labels;
 }
 
-void check_exportable(const Model& model, const std::string& path) {
+void check_exportable(const Classifier& model, const std::string& path) {
   if (model.index_base != 1) {
     fail(ErrorKind::data,
          "{}: the model's data counts features from 0, but LIBLINEAR counts from 1; it needs data that counts from 1",
@@ -66,7 +66,7 @@ void check_exportable(const Model& model, const std::string& path) {
 
 // The weight of feature f for class j on raw rows: a maxabs scale is folded in; so is a negative bias value, which
 // LIBLINEAR would take for none.
-double raw_weight(const Model& model, std::int64_t j, std::int64_t f) {
+double raw_weight(const Classifier& model, std::int64_t j, std::int64_t f) {
   if (f == model.d) {
     const double weight = model.W[j * model.D() + model.width()];
     return model.bias < 0.0 ? -weight : weight;

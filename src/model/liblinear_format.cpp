@@ -155,7 +155,7 @@ std::vector<std::size_t> order_by_value(const std::vector<int>& labels, const Sc
 // sign of the first score alone, so the second row is its opposite, whatever the file says; a binary solver's single
 // vector is halved so that the scores differ by LIBLINEAR's decision value.
 void read_weights(Scanner& scanner, std::int64_t vectors, std::int64_t lines, const std::vector<std::size_t>& order,
-                  Model& model) {
+                  Classifier& model) {
   const std::int64_t m = model.m();
   std::vector<double> line(static_cast<std::size_t>(std::max(m, vectors)));
   model.W.resize(static_cast<std::size_t>(m * model.D()));

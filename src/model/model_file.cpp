@@ -32,15 +32,16 @@ constexpr const char* format_name = "topwolf-model";
 constexpr std::int64_t format_version = 3;
 
 // The oldest that can say it, for older programs' sake: 3 with weights for some columns only, 2 with class features.
-std::int64_t version_for(const Model& model) {
+std::int64_t version_for(const Classifier& model) {
   return !model.columns.empty() ? 3 : model.class_features.rows() > 0 ? 2 : 1;
 }
 
 json make_metadata(const Model& model) {
+  const Provenance& made = model.provenance;
   json metadata = {
       {"format", format_name},
       {"format_version", version_for(model)},
-      {"version", model.version},
+      {"version", made.version},
       {"d", model.d},
       {"bias", model.bias},
       {"classes", model.classes.names},
@@ -48,24 +49,24 @@ json make_metadata(const Model& model) {
       {"normalization", to_string(model.normalization.kind)},
       {"precision", to_string(model.precision)},
       {"index_base", model.index_base},
-      {"loss", {{"name", to_string(model.loss.name)}, {"rho", model.loss.rho}, {"smoothing", model.loss.smoothing}}},
-      {"lambda", model.lambda},
-      {"weight_sum", model.weight_sum},
-      {"solver", model.solver},
-      {"iterations", model.iterations},
-      {"command", model.command},
-      {"data_hash", model.data_hash},
+      {"loss", {{"name", to_string(made.loss.name)}, {"rho", made.loss.rho}, {"smoothing", made.loss.smoothing}}},
+      {"lambda", made.lambda},
+      {"weight_sum", made.weight_sum},
+      {"solver", made.solver},
+      {"iterations", made.iterations},
+      {"command", made.command},
+      {"data_hash", made.data_hash},
   };
-  if (model.loss.k) metadata["loss"]["k"] = *model.loss.k;
+  if (made.loss.k) metadata["loss"]["k"] = *made.loss.k;
   if (model.class_features.rows() > 0) {
     metadata["class_features"] = {{"columns", model.class_features.cols()}, {"sparse", model.class_features.sparse()}};
   }
   if (!model.label_column.empty()) metadata["label_column"] = model.label_column;
-  if (!model.search.empty()) metadata["search"] = json::parse(model.search);
-  if (model.certified) {
-    metadata["status"] = to_string(model.status);
-    metadata["primal"] = model.certificate.primal;
-    metadata["dual"] = model.certificate.dual;
+  if (!made.search.empty()) metadata["search"] = json::parse(made.search);
+  if (made.claim) {
+    metadata["status"] = to_string(made.claim->status);
+    metadata["primal"] = made.claim->certificate.primal;
+    metadata["dual"] = made.claim->certificate.dual;
   }
   return metadata;
 }
@@ -114,6 +115,23 @@ std::vector<double> read_tensor(const TensorFile& file, const char* name, const 
   return precision == Precision::float32 ? widen(file.get<float>(name)) : widen(file.get<double>(name));
 }
 
+Provenance read_provenance(const Fields& fields) {
+  Provenance made;
+  made.loss = read_loss(fields.object("loss"));
+  made.lambda = fields.number("lambda");
+  made.weight_sum = fields.number("weight_sum");
+  made.solver = fields.text("solver");
+  made.iterations = fields.integer("iterations");
+  made.command = fields.text("command");
+  made.version = fields.text("version");
+  made.data_hash = fields.text("data_hash");
+  const auto is_object = [](const json& value) { return value.is_object(); };
+  if (fields.has("search")) made.search = fields.at("search", is_object, "an object").dump();
+  if (fields.has("status"))
+    made.claim = {fields.name<Status>("status"), {fields.number("primal"), fields.number("dual")}};
+  return made;
+}
+
 Model read_fields(const Fields& fields) {
   Model model;
   model.d = fields.integer<std::int32_t>("d");
@@ -123,21 +141,7 @@ Model read_fields(const Fields& fields) {
   model.normalization.kind = fields.name<NormalizeKind>("normalization");
   model.index_base = fields.integer<std::int32_t>("index_base");
   if (fields.has("label_column")) model.label_column = fields.text("label_column");
-  model.loss = read_loss(fields.object("loss"));
-  model.lambda = fields.number("lambda");
-  model.weight_sum = fields.number("weight_sum");
-  model.solver = fields.text("solver");
-  model.iterations = fields.integer("iterations");
-  model.command = fields.text("command");
-  model.version = fields.text("version");
-  model.data_hash = fields.text("data_hash");
-  const auto is_object = [](const json& value) { return value.is_object(); };
-  if (fields.has("search")) model.search = fields.at("search", is_object, "an object").dump();
-  model.certified = fields.has("status");
-  if (model.certified) {
-    model.status = fields.name<Status>("status");
-    model.certificate = {fields.number("primal"), fields.number("dual")};
-  }
+  model.provenance = read_provenance(fields);
   return model;
 }
 
@@ -164,7 +168,7 @@ std::vector<std::int32_t> read_columns(const TensorFile& file) {
   return {columns.begin(), columns.end()};
 }
 
-void read_class_features(const TensorFile& file, const Fields& fields, Model& model) {
+void read_class_features(const TensorFile& file, const Fields& fields, Classifier& model) {
   const std::int64_t m = model.m(), p = fields.integer<std::int32_t>("columns");
   if (m < 2 || p < 1) fail(ErrorKind::data, "{}: the model has {} features of {} classes", file.path(), p, m);
   if (fields.flag("sparse")) {
@@ -197,7 +201,7 @@ Model read_model(const TensorFile& file) {
   if (model.normalization.kind == NormalizeKind::maxabs) {
     model.normalization.scale = read_tensor(file, "normalization_scale", {model.d});
   }
-  if (file.has("cost_matrix")) model.loss.cost_matrix = read_tensor(file, "cost_matrix", {m, m});
+  if (file.has("cost_matrix")) model.provenance.loss.cost_matrix = read_tensor(file, "cost_matrix", {m, m});
   check_model(model, file.path());
   return model;
 }
@@ -250,9 +254,8 @@ void save_model(const Model& model, const std::string& path) {
   if (model.normalization.kind == NormalizeKind::maxabs) {
     tensors.push_back({"normalization_scale", "F64", {model.d}, model.normalization.scale.data()});
   }
-  if (!model.loss.cost_matrix.empty()) {
-    tensors.push_back({"cost_matrix", "F64", {m, m}, model.loss.cost_matrix.data()});
-  }
+  const std::vector<double>& costs = model.provenance.loss.cost_matrix;
+  if (!costs.empty()) tensors.push_back({"cost_matrix", "F64", {m, m}, costs.data()});
   write_tensor_file(path, tensors, dump_metadata(model, path));
 }
 

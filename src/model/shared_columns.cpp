@@ -24,17 +24,18 @@ std::vector<double> spread(const std::vector<double>& W, const std::vector<std::
 
 }  // namespace
 
-SharedColumns on_shared_columns(const Features& X, const Model& model) {
+SharedColumns on_shared_columns(const Features& X, const Classifier& classifier) {
   const std::vector<std::int32_t> used = occurring_columns(X);
   std::vector<std::int32_t> shared;
-  std::set_union(used.begin(), used.end(), model.columns.begin(), model.columns.end(), std::back_inserter(shared));
-  SharedColumns out{on_columns(X, shared), model};
-  const std::size_t constant = model.bias != 0.0 ? 1 : 0;
-  out.model.W = spread(model.W, model.columns, shared, constant);
-  if (!model.V.empty()) out.model.V = spread(model.V, model.columns, shared, constant);
-  out.model.columns.clear();
-  out.model.d = static_cast<std::int64_t>(shared.size());
-  out.model.normalization = {};
+  std::set_union(used.begin(), used.end(), classifier.columns.begin(), classifier.columns.end(),
+                 std::back_inserter(shared));
+  SharedColumns out{on_columns(X, shared), classifier};
+  const std::size_t constant = classifier.bias != 0.0 ? 1 : 0;
+  out.classifier.W = spread(classifier.W, classifier.columns, shared, constant);
+  if (!classifier.V.empty()) out.classifier.V = spread(classifier.V, classifier.columns, shared, constant);
+  out.classifier.columns.clear();
+  out.classifier.d = static_cast<std::int64_t>(shared.size());
+  out.classifier.normalization = {};
   return out;
 }
 

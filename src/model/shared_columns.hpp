@@ -1,5 +1,5 @@
-// Rows and a model that has weights for some columns only, brought onto the columns that either of them uses, so that
-// whoever wants plain arrays can have them without a column for every feature there could be.
+// Rows and a classifier that has weights for some columns only, brought onto the columns that either of them uses, so
+// that whoever wants plain arrays can have them without a column for every feature there could be.
 #pragma once
 
 #include "topwolf/model.hpp"
@@ -8,10 +8,10 @@ namespace topwolf {
 
 struct SharedColumns {
   Features X;
-  Model model;  // `columns` is empty, d that of X; its normalisation has no scales, for it is already applied
+  Classifier classifier;  // `columns` is empty, d that of X; its normalisation has no scales, for it is already applied
 };
 
-// The rows may be wider than the model. Only for a model whose `columns` are not empty.
-SharedColumns on_shared_columns(const Features& X, const Model& model);
+// The rows may be wider than the classifier. Only for one whose `columns` are not empty.
+SharedColumns on_shared_columns(const Features& X, const Classifier& classifier);
 
 }  // namespace topwolf

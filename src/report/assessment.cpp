@@ -21,14 +21,14 @@ double Assessment::error_at(std::int64_t k) const {
   return rows == 0 ? 0.0 : static_cast<double>(wrong_at[place]) / static_cast<double>(rows);
 }
 
-Assessment assess(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads) {
-  const std::int64_t n = X.rows(), m = model.m(), K = std::min(widest, m);
+Assessment assess(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, int threads) {
+  const std::int64_t n = X.rows(), m = predictor.m(), K = std::min(widest, m);
   if (static_cast<std::int64_t>(y.size()) != n) fail(ErrorKind::data, "there are {} labels for {} rows", y.size(), n);
   Assessment out;
   out.rows = n;
   out.wrong_at.assign(static_cast<std::size_t>(K), 0);
   for (std::int64_t j = 0; j < m; ++j) out.classes.push_back({static_cast<std::int32_t>(j), 0, 0});
-  const TopK top = predict_top_k(model, X, K, threads);
+  const TopK top = predictor.top_k(X, K, threads);
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confused;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int32_t* const best = top.classes.data() + i * K;

@@ -26,8 +26,8 @@ struct Assessment {
   double error_at(std::int64_t k) const;
 };
 
-// y: class numbers, -1 = not a class of the model, which is wrong at every k.
-Assessment assess(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads);
+// y: class numbers, -1 = not a class of the predictor, which is wrong at every k.
+Assessment assess(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, int threads);
 
 // The error at k of naming the k most frequent classes of the training rows, whatever the row.
 double majority_error(const std::vector<std::int32_t>& training_y, const std::vector<std::int32_t>& y, std::int64_t m,

@@ -32,12 +32,12 @@ double weighted_mean(std::size_t n, const std::vector<double>& weights, const Va
 
 }  // namespace
 
-std::vector<double> top_k_errors(const Model& model, const Features& X, const std::vector<std::int32_t>& y,
+std::vector<double> top_k_errors(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y,
                                  const std::vector<std::int64_t>& ks, int threads, const std::vector<double>& weights) {
   check_rows(X, y, weights);
   if (y.empty() || ks.empty()) return std::vector<double>(ks.size(), 0.0);
-  const std::int64_t widest = std::min(model.m(), *std::max_element(ks.begin(), ks.end()));
-  const TopK top = predict_top_k(model, X, widest, threads);
+  const std::int64_t widest = std::min(predictor.m(), *std::max_element(ks.begin(), ks.end()));
+  const TopK top = predictor.top_k(X, widest, threads);
   std::vector<std::int32_t> ranks(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const auto* best = top.classes.data() + static_cast<std::int64_t>(i) * widest;
@@ -57,17 +57,21 @@ std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, cons
   return errors;
 }
 
-double mean_cost(const Model& model, const Features& X, const std::vector<std::int32_t>& y, int threads,
-                 const std::vector<double>& weights, const Margins& margins) {
+double mean_cost(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, const Costs& costs,
+                 int threads, const std::vector<double>& weights) {
+  const std::int64_t m = predictor.m();
+  const auto& [cost, margins] = costs;
   check_rows(X, y, weights);
-  if (margins.given()) check_margins(margins, y, model.m());
-  const TopK top = predict_top_k(model, X, 1, threads);
-  const std::vector<double>& cost = model.loss.cost_matrix;
+  if (margins.given()) check_margins(margins, y, m);
+  if (!cost.empty() && static_cast<std::int64_t>(cost.size()) != m * m) {
+    fail(ErrorKind::data, "there are {} costs, where {} classes need {}", cost.size(), m, m * m);
+  }
+  const std::vector<std::int32_t> best = predictor.predict(X, threads);
   return weighted_mean(y.size(), weights, [&](std::size_t i) {
     const auto row = static_cast<std::int64_t>(i);
-    if (margins.given()) return margin(row_margins(margins, row), top.classes[i], y[i]);
-    if (cost.empty() || y[i] < 0) return top.classes[i] == y[i] ? 0.0 : 1.0;
-    return cost[static_cast<std::size_t>(y[i] * model.m() + top.classes[i])];
+    if (margins.given()) return margin(row_margins(margins, row), best[i], y[i]);
+    if (cost.empty() || y[i] < 0) return best[i] == y[i] ? 0.0 : 1.0;
+    return cost[static_cast<std::size_t>(y[i] * m + best[i])];
   });
 }
 

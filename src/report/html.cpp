@@ -44,26 +44,26 @@ std::vector<double> row_lengths(const Features& X) {
 }
 
 std::string claim(const RunReport& report) {
-  const Model& model = report.result.model;
+  const auto [primal, dual] = report.result.certificate;
   return fmt::format(
       "<p class=\"claim{}\">The objective is <strong>{}</strong>: primal {:.8g}, dual {:.8g}, {}.</p>\n"
       "<p>Solver: {}.</p>\n",
-      model.status == Status::converged ? "" : " short", escape_markup(report.certificate), model.certificate.primal,
-      model.certificate.dual, escape_markup(report.status), escape_markup(report.result.choice));
+      report.result.status == Status::converged ? "" : " short", escape_markup(report.certificate), primal, dual,
+      escape_markup(report.status), escape_markup(report.result.choice));
 }
 
 std::string run_table(const RunReport& report) {
-  const Model& model = report.result.model;
+  const Provenance& made = report.result.model.provenance;
   std::string out = "<h2>The run</h2>\n<table>\n";
-  out += code_row("command", model.command);
+  out += code_row("command", made.command);
   out += table_row("topwolf", TOPWOLF_VERSION);
   out += table_row("loss", report.loss);
-  out += table_row("C", fmt::format("{:g} (lambda = {:.6g})", report.result.C, model.lambda));
+  out += table_row("C", fmt::format("{:g} (lambda = {:.6g})", report.result.C, made.lambda));
   out += table_row("seed", fmt::format("{}", report.seed));
-  out += code_row("fingerprint of the data", model.data_hash);
+  out += code_row("fingerprint of the data", made.data_hash);
   std::string times;
   for (const auto& [name, seconds] : report.seconds) times += fmt::format("{} {:.2f} s, ", name, seconds);
-  out += table_row("time", times + fmt::format("{} passes, {} row visits", model.iterations, report.result.row_visits));
+  out += table_row("time", times + fmt::format("{} passes, {} row visits", made.iterations, report.result.row_visits));
   out += table_row("peak memory", fmt::format("{:.0f} MB", peak_megabytes()));
   return out + "</table>\n";
 }
@@ -189,15 +189,15 @@ Json to_json(const Assessment& assessment) {
 
 // The figures behind the page, for programs.
 Json figures_of(const RunReport& report) {
-  const Model& model = report.result.model;
+  const Provenance& made = report.result.model.provenance;
   Json document = {{"version", TOPWOLF_VERSION},
-                   {"command", model.command},
+                   {"command", made.command},
                    {"seed", report.seed},
-                   {"data_hash", model.data_hash},
-                   {"status", to_string(model.status)},
-                   {"primal", model.certificate.primal},
-                   {"dual", model.certificate.dual},
-                   {"iterations", model.iterations},
+                   {"data_hash", made.data_hash},
+                   {"status", to_string(report.result.status)},
+                   {"primal", report.result.certificate.primal},
+                   {"dual", report.result.certificate.dual},
+                   {"iterations", made.iterations},
                    {"row_visits", report.result.row_visits},
                    {"n", report.data.X.rows()},
                    {"d", report.data.X.cols()},

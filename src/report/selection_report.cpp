@@ -209,7 +209,7 @@ std::string cv_report(const SelectionContext& context, const CvResult& result, c
                       escape_markup(to_string(chosen.loss)), chosen.C);
   if (!certificate.empty()) body += fmt::format(" Trained on all rows: {}.", escape_markup(certificate));
   body += "</p>\n" + cv_plots(result, metric) + cv_table(result, metric);
-  const std::string data_hash = result.refitted ? result.refitted->model.data_hash : "";
+  const std::string data_hash = result.refitted ? result.refitted->model.provenance.data_hash : "";
   body += run_table(context, data_hash, result.seconds);
   Json figures = run_figures(context, data_hash, result.seconds);
   figures["metric"] = metric;

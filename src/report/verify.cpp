@@ -76,7 +76,7 @@ Loss loss_of(const LossSpec& spec, std::int64_t m) {
 }
 
 // The weights that are trained: W, or V with class features.
-const Vector& trained(const Model& model) {
+const Vector& trained(const Classifier& model) {
   return model.class_features.rows() > 0 ? model.V : model.W;
 }
 
@@ -100,26 +100,29 @@ void check_fit(const Dataset& data, const Model& model) {
   if (!std::all_of(data.y.begin(), data.y.end(), [m](std::int32_t y) { return y >= 0 && y < m; })) {
     fail(ErrorKind::data, "A row of the data has no label among the model's {} classes", m);
   }
-  if (!(model.lambda > 0.0) || !std::isfinite(model.lambda) || !(model.loss.smoothing >= 0.0)) {
+  const double lambda = model.provenance.lambda;
+  const LossSpec& loss = model.provenance.loss;
+  if (!(lambda > 0.0) || !std::isfinite(lambda) || !(loss.smoothing >= 0.0)) {
     fail(ErrorKind::data, "the model's lambda is {} and its smoothing {}; more than 0, and at least 0, is allowed",
-         model.lambda, model.loss.smoothing);
+         lambda, loss.smoothing);
   }
-  if (!model.loss.cost_matrix.empty() && size(model.loss.cost_matrix) != m * m) {
-    fail(ErrorKind::data, "the model's cost matrix has {} entries, but {} x {} are needed",
-         model.loss.cost_matrix.size(), m, m);
+  if (!loss.cost_matrix.empty() && size(loss.cost_matrix) != m * m) {
+    fail(ErrorKind::data, "the model's cost matrix has {} entries, but {} x {} are needed", loss.cost_matrix.size(), m,
+         m);
   }
 }
 
 // delta: the row's own margins, or row y of the cost matrix, or 1 for every other class.
 Vector margins_of(const Dataset& data, const Model& model, std::int64_t i) {
   const std::int64_t m = model.m(), y = data.y[i];
+  const Vector& costs = model.provenance.loss.cost_matrix;
   Vector delta(static_cast<std::size_t>(m), 1.0);
   if (data.margins.given()) {
     if (data.margins.values.sparse()) std::fill(delta.begin(), delta.end(), data.margins.other);
     std::visit([&](const auto& rows) { for_stored(rows, i, [&](std::int64_t j, double x) { delta[j] = x; }); },
                data.margins.values.view());
-  } else if (!model.loss.cost_matrix.empty()) {
-    std::copy_n(model.loss.cost_matrix.begin() + y * m, m, delta.begin());
+  } else if (!costs.empty()) {
+    std::copy_n(costs.begin() + y * m, m, delta.begin());
   }
   delta[y] = 0.0;
   return delta;
@@ -131,7 +134,7 @@ struct ClassRows {
   std::vector<Example> row;  // m
 };
 
-ClassRows class_rows(const Model& model) {
+ClassRows class_rows(const Classifier& model) {
   const std::int64_t m = model.m();
   const bool given = model.class_features.rows() > 0;
   ClassRows phi{given ? model.class_features.cols() : m, std::vector<Example>(static_cast<std::size_t>(m))};
@@ -147,7 +150,7 @@ ClassRows class_rows(const Model& model) {
 }
 
 // (D x m): the features of one example then meet all classes in one plain loop.
-Vector transposed_weights(const Model& model, const ClassRows& phi) {
+Vector transposed_weights(const Classifier& model, const ClassRows& phi) {
   const std::int64_t m = model.m(), D = model.D();
   const Vector& V = trained(model);
   Vector weights(static_cast<std::size_t>(D * m), 0.0);
@@ -242,16 +245,16 @@ Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, con
 // which are bounded because lambda/2 ||W*||^2 <= P.
 double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, const Loss& loss, const Pass& pass,
                 double primal) {
-  const bool costs = data.margins.given() || !model.loss.cost_matrix.empty();
+  const bool costs = data.margins.given() || !model.provenance.loss.cost_matrix.empty();
   double R = 0.0, largest_margin = costs ? 0.0 : 1.0, longest_phi2 = 0.0;
   for (const double weight : loss.rho) R += weight;
-  for (const double cost : model.loss.cost_matrix) largest_margin = std::max(largest_margin, cost);
+  for (const double cost : model.provenance.loss.cost_matrix) largest_margin = std::max(largest_margin, cost);
   for (const Example& row : phi.row) {
     double phi2 = 0.0;
     for (const double x : row.value) phi2 += x * x;
     longest_phi2 = std::max(longest_phi2, phi2);
   }
-  const double length = std::sqrt(2.0 * longest_phi2) * std::sqrt(primal) / std::sqrt(model.lambda);
+  const double length = std::sqrt(2.0 * longest_phi2) * std::sqrt(primal) / std::sqrt(model.provenance.lambda);
   // In the top-k family beta_y must fit in, too, and what mends rank k is a part of rho_k, k < K.
   const bool ranked = loss.family == Family::top_k && loss.rho.size() > 1;
   const double least = ranked ? loss.rho[loss.rho.size() - 2] : loss.rho.front();
@@ -271,29 +274,29 @@ double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, c
 }
 
 // The first objection, or the confirmation. Written so that a claim that is not a number fails.
-std::string judge(const Model& model, const Pass& pass, Verification& v) {
+std::string judge(const Provenance& made, const Pass& pass, Verification& v) {
   const auto worst = std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());
   const double allowance = verification_tolerance * v.primal;
-  if (!model.certified) return "The model claims no certificate, so there is nothing to confirm.";
-  if (!model.data_hash.empty() && model.data_hash != pass.fingerprint) {
+  if (!made.claim) return "The model claims no certificate, so there is nothing to confirm.";
+  if (!made.data_hash.empty() && made.data_hash != pass.fingerprint) {
     return "The claim is about other data: the fingerprint of these rows, labels, weights and margins is not the one "
            "in the model.";
   }
-  if (!(std::abs(model.weight_sum - pass.weight_sum) <= verification_tolerance * pass.weight_sum)) {
+  if (!(std::abs(made.weight_sum - pass.weight_sum) <= verification_tolerance * pass.weight_sum)) {
     return fmt::format("The claim is about other data: examples weigh {:.10g} in all, the model says {:.10g}.",
-                       pass.weight_sum, model.weight_sum);
+                       pass.weight_sum, made.weight_sum);
   }
   if (!(v.infeasibility <= verification_tolerance)) {
     return fmt::format("The dual is not feasible: row {} leaves its set by {:.3g} of sum(rho), {:.0e} is allowed.",
                        worst - pass.infeasibility.begin() + 1, v.infeasibility, verification_tolerance);
   }
-  if (!(model.certificate.primal >= v.primal - allowance)) {
+  if (!(made.claim->certificate.primal >= v.primal - allowance)) {
     return fmt::format("The claim is false: the model says its primal is {:.12g}, but it is {:.12g}.",
-                       model.certificate.primal, v.primal);
+                       made.claim->certificate.primal, v.primal);
   }
-  if (!(model.certificate.dual <= v.dual + allowance)) {
+  if (!(made.claim->certificate.dual <= v.dual + allowance)) {
     return fmt::format("The claim is false: the model says the dual reaches {:.12g}, but it reaches {:.12g}.",
-                       model.certificate.dual, v.dual);
+                       made.claim->certificate.dual, v.dual);
   }
   v.holds = true;
   return fmt::format("The claim holds: the optimum lies between {:.12g} and {:.12g}.", v.dual, v.primal);
@@ -311,9 +314,9 @@ Verification verify(const Dataset& given, const Model& claimed, const SparseRows
   if (!model.columns.empty()) {
     SharedColumns shared = on_shared_columns(data.X, model);
     data.X = std::move(shared.X);
-    model = std::move(shared.model);
+    static_cast<Classifier&>(model) = std::move(shared.classifier);
   }
-  const Loss loss = loss_of(model.loss, model.m());
+  const Loss loss = loss_of(model.provenance.loss, model.m());
   const ClassRows phi = class_rows(model);
   Pass pass = run_over(data, model, phi, loss, dual);
   pass.fingerprint = hash;
@@ -323,7 +326,7 @@ Verification verify(const Dataset& given, const Model& claimed, const SparseRows
   for (std::size_t i = 0; i < pass.loss.size(); ++i) {
     losses += (data.weights.empty() ? 1.0 : data.weights[i]) * pass.loss[i];
   }
-  const double N = pass.weight_sum, lambda = model.lambda;
+  const double N = pass.weight_sum, lambda = model.provenance.lambda;
   Verification v;
   v.primal = 0.5 * scaled_norm2(trained(model), std::sqrt(lambda)) + losses / N;
   v.dual = pass.dual_terms / N - 0.5 * mapped_norm2(pass.dual_weights, phi, std::sqrt(lambda) * N);
@@ -331,7 +334,7 @@ Verification verify(const Dataset& given, const Model& claimed, const SparseRows
   v.gap = v.primal - v.dual;
   v.relative_gap = v.gap <= 0.0 ? 0.0 : v.gap / v.primal;
   v.infeasibility = *std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());
-  v.finding = judge(model, pass, v);
+  v.finding = judge(model.provenance, pass, v);
   return v;
 }
 

@@ -17,7 +17,7 @@ namespace topwolf {
 namespace {
 
 // The same rows, with the model's classes and their numbers.
-Dataset with_classes_of(const Model& model, const Dataset& data) {
+Dataset with_classes_of(const Classifier& model, const Dataset& data) {
   RawDataset names;
   names.spelling = data.classes.names;
   names.label.resize(names.spelling.size());
@@ -45,7 +45,7 @@ Dataset with_classes_of(const Model& model, const Dataset& data) {
 }
 
 // The model's weights as the problem has them, (m x D), or (p x D) with class features.
-std::vector<double> weights_for(const Model& model, std::int64_t d, double bias) {
+std::vector<double> weights_for(const Classifier& model, std::int64_t d, double bias) {
   const bool mapped = model.class_features.rows() > 0;
   const std::int64_t rows = mapped ? model.class_features.cols() : model.m(), D = d + (bias != 0.0 ? 1 : 0);
   std::vector<double> W(static_cast<std::size_t>(rows * D), 0.0);
@@ -64,7 +64,7 @@ std::vector<double> weights_for(const Model& model, std::int64_t d, double bias)
 }
 
 // P at the model's weights, where it has some for every column or for a few only.
-double objective_of(const Model& model, const Dataset& rows, const TrainOptions& options) {
+double objective_of(const Classifier& model, const Dataset& rows, const TrainOptions& options) {
   if (rows.X.cols() < model.d) {
     fail(ErrorKind::data, "the data has {} features, but the model has {}", rows.X.cols(), model.d);
   }
@@ -73,7 +73,7 @@ double objective_of(const Model& model, const Dataset& rows, const TrainOptions&
   Dataset narrow = rows;
   narrow.X = shared.X;
   narrow.normalization = {};
-  return objective(narrow, options, weights_for(shared.model, narrow.X.cols(), options.bias));
+  return objective(narrow, options, weights_for(shared.classifier, narrow.X.cols(), options.bias));
 }
 
 // G3. P / optimum - 1, if the optimum were at `optimum`.
@@ -86,8 +86,8 @@ double excess(double primal, double optimum) {
 
 TrainOptions audit_options(const Model& model) {
   TrainOptions options;
-  options.loss = model.loss;
-  if (model.lambda > 0.0) options.lambda = model.lambda;
+  options.loss = model.provenance.loss;
+  if (model.provenance.lambda > 0.0) options.lambda = model.provenance.lambda;
   options.bias = model.bias;
   options.tolerance = default_audit_tolerance;
   return options;
@@ -102,7 +102,7 @@ AuditResult audit(const Dataset& data, const Model& model, const TrainOptions& o
   if (!std::isfinite(result.primal))
     fail(ErrorKind::data, "the model's weights are too large: its objective overflows");
   result.training = train(rows, options, observer);
-  result.optimum = result.training.model.certificate;
+  result.optimum = result.training.certificate;
   result.optimum.primal = std::min(result.optimum.primal, result.primal);
   result.least_excess = excess(result.primal, result.optimum.primal);
   result.most_excess = excess(result.primal, result.optimum.dual);

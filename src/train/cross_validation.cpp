@@ -271,7 +271,7 @@ class CrossValidation {
     const Status status = fit.status;
     if (!out.ended && (status == Status::interrupted || status == Status::time_limit)) out.ended = status;
     out.refitted = rows_.result(options, std::move(fit));
-    out.refitted->model.search = search_json(options_, out);
+    out.refitted->model.provenance.search = search_json(options_, out);
   }
 
   // ---- Checkpoints

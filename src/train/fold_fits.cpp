@@ -19,15 +19,14 @@ std::int64_t place_of(Metric metric) {
 double mean_cost_of(const Trainer& rows, const Fold& fold, const TrainOptions& options, const Fit& fit, int threads) {
   const Dataset& data = rows.data();
   const Dataset held_out = subset(data, fold.held_out);
-  Model probe;
-  probe.d = data.X.cols();
-  probe.columns = rows.columns();
-  probe.bias = options.bias;
-  probe.W = rows.class_weights(fit.W);
-  probe.precision = data.X.precision();
-  probe.classes = data.classes;
-  probe.loss = options.loss;
-  return mean_cost(probe, held_out.X, held_out.y, threads, held_out.weights, held_out.margins);
+  Classifier classifier;
+  classifier.d = data.X.cols();
+  classifier.columns = rows.columns();
+  classifier.bias = options.bias;
+  classifier.W = rows.class_weights(fit.W);
+  classifier.classes = data.classes;
+  return mean_cost(Predictor(classifier, Rows::normalized, threads), held_out.X, held_out.y,
+                   {options.loss.cost_matrix, held_out.margins}, threads, held_out.weights);
 }
 
 }  // namespace

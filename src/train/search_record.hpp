@@ -13,7 +13,7 @@ namespace topwolf {
 Identity search_identity(Trainer& rows, const TrainOptions& first, const CvOptions& options,
                          const std::vector<double>& grid);
 
-// For Model::search, in JSON.
+// For Provenance::search, in JSON.
 std::string search_json(const CvOptions& options, const CvResult& result);
 
 }  // namespace topwolf

@@ -100,8 +100,8 @@ class Sweep {
     TrainResult trained = trainer_.result(options, std::move(fit));
     if (!options_.train.keep_dual) trained.dual = {};
     if (const Dataset* rows = options_.held_out) {
-      point.held_out_errors =
-          top_k_errors(trained.model, rows->X, rows->y, result_.places, options.threads, rows->weights);
+      const Predictor predictor(trained.model, Rows::normalized, options.threads);
+      point.held_out_errors = top_k_errors(predictor, rows->X, rows->y, result_.places, options.threads, rows->weights);
     }
     result_.points.push_back(point);
     if (observer_.finished) observer_.finished(point, trained);

@@ -18,7 +18,7 @@ int main() {
   TrainOptions options;
   options.loss = parse_loss("usunier:2");
   const TrainResult result = train(data, options);
-  if (result.model.status != Status::converged || result.model.certificate.relative_gap() > default_tolerance) {
+  if (result.status != Status::converged || result.certificate.relative_gap() > default_tolerance) {
     std::puts("training did not converge");
     return 1;
   }
@@ -26,15 +26,16 @@ int main() {
   save_model(result.model, "consumer.topwolf");
   const Model model = load_model("consumer.topwolf");
   std::remove("consumer.topwolf");
-  if (predict_top_k(model, data.X, 1).classes != data.y || top_k_errors(model, data.X, data.y, {1})[0] != 0.0) {
+  const Predictor predictor(model);
+  if (predictor.predict(data.X) != data.y || top_k_errors(predictor, data.X, data.y, {1})[0] != 0.0) {
     std::puts("predictions are wrong");
     return 1;
   }
   try {
     load_dataset("/nowhere/at/all.svm");
   } catch (const Error& error) {
-    std::printf("%d classes, gap %.1e; and an error reads: %s\n", static_cast<int>(model.m()), model.certificate.gap(),
-                error.what());
+    std::printf("%d classes, gap %.1e; and an error reads: %s\n", static_cast<int>(model.m()),
+                model.provenance.claim->certificate.gap(), error.what());
     return error.kind() == ErrorKind::io ? 0 : 1;
   }
   return 1;

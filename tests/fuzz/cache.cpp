@@ -1,6 +1,7 @@
 // .twd, topwolf's own store of data: what is read is a data set, the same after it was written and read
 // again, and goes the way of every other data set.
 #include "data/readers.hpp"
+#include "data/write.hpp"
 
 #include "rows.hpp"
 

@@ -94,7 +94,7 @@ void overwrite(const std::string& from, const std::string& to, fuzz::Bytes& byte
 
 void check(const TrainResult& result, const Job& job, const Dataset& data, const TrainOptions& options) {
   check_model(result.model, "model");
-  const Certificate& certificate = result.model.certificate;
+  const Certificate& certificate = result.certificate;
   const double primal = objective(data, options, result.model.W);
   fuzz::require(certificate.primal >= primal - 1e-9 * (1.0 + primal), "the primal is that of the weights, or above");
   fuzz::require(!job.proves || certificate.dual <= primal + 1e-9 * (1.0 + primal), "the dual is not above the primal");

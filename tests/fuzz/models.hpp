@@ -10,7 +10,7 @@
 
 namespace topwolf::fuzz {
 
-inline bool same_classifier(const Model& a, const Model& b) {
+inline bool same_classifier(const Classifier& a, const Classifier& b) {
   return a.d == b.d && a.columns == b.columns && a.bias == b.bias && a.W == b.W && a.classes.type == b.classes.type &&
          a.classes.names == b.classes.names;
 }
@@ -19,13 +19,7 @@ inline bool same_model(const Model& a, const Model& b) {
   return same_classifier(a, b) && a.V == b.V && a.precision == b.precision &&
          a.class_features.rows() == b.class_features.rows() && a.class_features.sparse() == b.class_features.sparse() &&
          a.normalization.kind == b.normalization.kind && a.normalization.scale == b.normalization.scale &&
-         a.index_base == b.index_base && a.label_column == b.label_column && a.loss.name == b.loss.name &&
-         a.loss.k == b.loss.k && a.loss.rho == b.loss.rho && a.loss.smoothing == b.loss.smoothing &&
-         a.loss.cost_matrix == b.loss.cost_matrix && a.lambda == b.lambda && a.weight_sum == b.weight_sum &&
-         a.solver == b.solver && a.certified == b.certified && a.status == b.status &&
-         a.certificate.primal == b.certificate.primal && a.certificate.dual == b.certificate.dual &&
-         a.iterations == b.iterations && a.command == b.command && a.version == b.version &&
-         a.data_hash == b.data_hash && a.search == b.search;
+         a.index_base == b.index_base && a.label_column == b.label_column && a.provenance == b.provenance;
 }
 
 // It can be saved and comes back the same, and its predictions for a row of zeros and one of ones are classes, each of
@@ -45,7 +39,7 @@ inline void check_loaded_model(const Model& model) {
   const auto stored = static_cast<std::int64_t>(columns.size());
   std::vector<double> ones(columns.size(), 1.0);
   CsrStore<double> X{{0, 0, stored}, std::move(columns), std::move(ones), 2, model.d};
-  const TopK best = predict_top_k(model, Features(FeatureStore(std::move(X))), model.m(), 1);
+  const TopK best = Predictor(model, Rows::normalized, 1).top_k(Features(FeatureStore(std::move(X))), model.m(), 1);
   require(static_cast<std::int64_t>(best.classes.size()) == 2 * model.m(), "every class of every row is ranked");
   for (std::int64_t i = 0; i < 2; ++i) {
     const auto row = best.classes.begin() + i * model.m();

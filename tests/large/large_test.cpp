@@ -83,11 +83,11 @@ TEST(Large, rows_times_classes) {
   const Dataset large = labelled(DenseView<float>{numbers.data(), n, d, d}, m);
   const TrainOptions options = passes_of(SolverName::lsfw, 3);
   const TrainResult expected = train(small, options), found = train(large, options);
-  expect_close(found.model.certificate, expected.model.certificate, 1e-6);
-  const TopK of_few = predict_top_k(expected.model, small.X, 1), of_all = predict_top_k(expected.model, large.X, 1);
+  expect_close(found.certificate, expected.certificate, 1e-6);
+  const TopK of_few = Predictor(expected.model).top_k(small.X, 1), of_all = Predictor(expected.model).top_k(large.X, 1);
   for (std::size_t i = 0; i < of_all.classes.size(); ++i) ASSERT_EQ(of_all.classes[i], of_few.classes[i % few]) << i;
-  expect_close(train(large, passes_of(SolverName::block, 1)).model.certificate,
-               train(small, passes_of(SolverName::block, 1000)).model.certificate, 0.1);
+  expect_close(train(large, passes_of(SolverName::block, 1)).certificate,
+               train(small, passes_of(SolverName::block, 1000)).certificate, 0.1);
 }
 
 TEST(Large, stored_values) {
@@ -104,11 +104,11 @@ TEST(Large, stored_values) {
   const Dataset small = labelled(CsrView<float>{begin.data(), columns.data(), numbers.data(), few, d}, m);
   const Dataset large = labelled(CsrView<float>{begin.data(), columns.data(), numbers.data(), n, d}, m);
   const TrainOptions options = passes_of(SolverName::lsfw, 2);
-  expect_close(train(large, options).model.certificate, train(small, options).model.certificate, 1e-6);
+  expect_close(train(large, options).certificate, train(small, options).certificate, 1e-6);
   // The longest row says less about the curvature of 2,049 times as many, so that q is doubled many times first: the
   // paths differ, the optimum does not.
-  const Certificate found = train(large, passes_of(SolverName::apg, 13)).model.certificate,
-                    expected = train(small, passes_of(SolverName::apg, 100)).model.certificate;
+  const Certificate found = train(large, passes_of(SolverName::apg, 13)).certificate,
+                    expected = train(small, passes_of(SolverName::apg, 100)).certificate;
   EXPECT_LT(found.primal, 1.0);
   EXPECT_GT(found.dual, 0.0);
   EXPECT_LE(found.dual, expected.primal);
@@ -123,9 +123,9 @@ TEST(Large, Gram_matrix) {
   const Dataset data = labelled(DenseView<float>{numbers.data(), n, d, d}, m);
   TrainOptions options = passes_of(SolverName::block, 2);
   options.scores = ScoresName::weights;
-  const Certificate expected = train(data, options).model.certificate;
+  const Certificate expected = train(data, options).certificate;
   options.scores = ScoresName::gram;
-  expect_close(train(data, options).model.certificate, expected, 1e-3);
+  expect_close(train(data, options).certificate, expected, 1e-3);
 }
 
 TEST(Large, features_times_classes) {
@@ -143,8 +143,8 @@ TEST(Large, features_times_classes) {
   const TrainOptions options = passes_of(SolverName::block, 20);
   const TrainResult expected = train(narrow, options), found = train(wide, options);
   EXPECT_EQ(found.model.W, expected.model.W);
-  EXPECT_EQ(found.model.certificate.dual, expected.model.certificate.dual);
-  EXPECT_EQ(decision_scores(found.model, wide.X), decision_scores(expected.model, narrow.X));
+  EXPECT_EQ(found.certificate.dual, expected.certificate.dual);
+  EXPECT_EQ(Predictor(found.model).scores(wide.X), Predictor(expected.model).scores(narrow.X));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 """What the classifier answers, beside what scikit-learn's checks ask."""
+import copy
 import os
 import pickle
 import signal
@@ -217,6 +218,50 @@ def test_attributes_that_do_not_fit_are_refused(digits):
     clf.coef_ = clf.coef_[:, :10]
     with pytest.raises(ValueError, match="do not fit"):
         clf.predict(digits[0])
+
+
+def test_other_weights_are_predicted_with_however_they_come(digits):
+    X, y = digits
+    clf = TopwolfClassifier().fit(X, y)
+    before = clf.decision_function(X)
+    with pytest.raises(ValueError, match="read-only"):
+        clf.coef_[0] = 0.0
+    clf.coef_ = clf.coef_ * 2
+    np.testing.assert_allclose(clf.decision_function(X), 2 * before - clf.intercept_, atol=1e-12)
+    clf.coef_ *= 0.5  # an array of the caller's, changed where it lies
+    np.testing.assert_allclose(clf.decision_function(X), before, atol=1e-12)
+    clf.coef_.flags.writeable = False
+    np.testing.assert_allclose(clf.decision_function(X), before, atol=1e-12)
+    clf.coef_.flags.writeable = True
+    clf.coef_[:] = 0.0
+    clf.intercept_ = np.arange(10.0)
+    np.testing.assert_array_equal(clf.decision_function(X), np.tile(np.arange(10.0), (len(X), 1)))
+
+
+def test_a_predictor_is_made_once_and_after_a_copy_once_more(digits):
+    X, y = digits
+    clf = TopwolfClassifier().fit(X, y)
+    expected = clf.decision_function(X)
+    once = clf._predictor()
+    assert clf._predictor() is once
+    for copied in (pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf), copy.copy(clf)):
+        np.testing.assert_array_equal(copied.decision_function(X), expected)
+        assert copied._predictor() is copied._predictor()
+        assert not copied.coef_.flags.writeable
+        copied.coef_ = copied.coef_ * 2
+        assert not np.array_equal(copied.decision_function(X), expected)
+    np.testing.assert_array_equal(clf.decision_function(X), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_row_has_the_same_scores_alone_and_among_others(digits, dtype):
+    X, y = digits
+    X = X.astype(dtype)
+    clf = TopwolfClassifier().fit(X, y)
+    scores = clf.decision_function(X)
+    np.testing.assert_array_equal(np.vstack([clf.decision_function(row[None]) for row in X[:50]]), scores[:50])
+    np.testing.assert_array_equal(clf.decision_function(sparse.csr_matrix(X)), scores)
+    np.testing.assert_array_equal(clf.predict(X), clf.classes_[scores.argmax(axis=1)])
 
 
 def test_sparse_arrays_however_they_are_stored(digits):

@@ -50,12 +50,12 @@ void check_accumulate(Accumulate accumulate, std::int64_t cols) {
   for (std::size_t c = 0; c < out.size(); ++c) EXPECT_NEAR(out[c], expected[c], sizeof(Out) == 4 ? 1e-5 : 1e-13);
 }
 
-template <class T, class R, class Scores>
+template <class T, class W, class R, class Scores>
 void check_scores(Scores scores, std::int64_t m) {
   Rng rng(8);
   const std::int64_t d = 20, pitch = (m + 7) / 8 * 8;
-  std::vector<R> V(static_cast<std::size_t>(d * pitch));
-  for (R& v : V) v = static_cast<R>(rng.normal());
+  std::vector<W> V(static_cast<std::size_t>(d * pitch));
+  for (W& v : V) v = static_cast<W>(rng.normal());
   const std::vector<std::int32_t> column{0, 5, 19};
   const std::vector<T> value{T(1.5), T(-0.25), T(2)};
   std::vector<R> s(static_cast<std::size_t>(m) + 1, R(77));
@@ -69,6 +69,38 @@ void check_scores(Scores scores, std::int64_t m) {
     EXPECT_NEAR(static_cast<double>(s[static_cast<std::size_t>(j)]), expected, sizeof(R) == 4 ? 1e-5 : 1e-13);
   }
   EXPECT_EQ(s.back(), R(77)) << "wrote beyond m";
+}
+
+// Rows of any number, on tiles of any width, cut anywhere: the same bits as one row over all features at once.
+template <class W, class Scores>
+void check_tile(const Scores& scores, std::int64_t width) {
+  Rng rng(4);
+  constexpr std::int64_t most_rows = 15, cols = score_depth - 3;
+  const std::int64_t pitch = width + 8;
+  std::vector<double> X(most_rows * score_depth);
+  std::vector<W> V(static_cast<std::size_t>(cols * width));
+  for (double& x : X) x = rng.normal();
+  for (W& v : V) v = static_cast<W>(rng.normal());
+  std::vector<double> single(static_cast<std::size_t>(most_rows * pitch), 0.5);
+  for (std::int64_t i = 0; i < most_rows; ++i) {
+    scores(X.data() + i * score_depth, 1, cols, V.data(), width, single.data() + i * pitch, pitch);
+    for (std::int64_t j = 0; j < pitch; ++j) {
+      double expected = 0.5;
+      for (std::int64_t f = 0; j < width && f < cols; ++f) {
+        expected += X[static_cast<std::size_t>(i * score_depth + f)] *
+                    static_cast<double>(V[static_cast<std::size_t>(f * width + j)]);
+      }
+      EXPECT_NEAR(single[static_cast<std::size_t>(i * pitch + j)], expected, 1e-12) << i << ", " << j;
+    }
+  }
+  for (std::int64_t rows = 0; rows <= most_rows; ++rows) {
+    for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{1}, std::int64_t{50}}) {
+      std::vector<double> S(single.size(), 0.5);
+      scores(X.data(), rows, cut, V.data(), width, S.data(), pitch);
+      scores(X.data() + cut, rows, cols - cut, V.data() + cut * width, width, S.data(), pitch);
+      EXPECT_TRUE(std::equal(S.begin(), S.begin() + rows * pitch, single.begin())) << rows << " rows, cut at " << cut;
+    }
+  }
 }
 
 template <class T, class Dots>
@@ -152,12 +184,18 @@ TEST(Kernels, AgreeWithNaiveLoops) {
       check_accumulate<float, double>(set->accumulate_f32, size);
       check_accumulate<float, float>(set->accumulate_f32_f32, size);
       check_accumulate<double, double>(set->accumulate_f64, size);
-      check_scores<float, float>(set->sparse_scores_f32, size);
-      check_scores<float, double>(set->sparse_scores_f32_f64, size);
-      check_scores<double, double>(set->sparse_scores_f64, size);
+      check_scores<float, float, float>(set->sparse_scores_f32, size);
+      check_scores<float, float, double>(set->sparse_scores_f32_f32, size);
+      check_scores<float, double, double>(set->sparse_scores_f32_f64, size);
+      check_scores<double, float, double>(set->sparse_scores_f64_f32, size);
+      check_scores<double, double, double>(set->sparse_scores_f64, size);
       check_selection(*set, size);
       check_dots<float>(set->dots_f32, size);
       check_dots<double>(set->dots_f64, size);
+    }
+    for (const std::int64_t width : {8, 16, 24, 32}) {
+      check_tile<float>(set->tile_scores_f32, width);
+      check_tile<double>(set->tile_scores_f64, width);
     }
   }
 }

@@ -119,7 +119,7 @@ TEST(MappedModel, for_other_classes_needs_a_row_for_each) {
   const auto features = [](std::vector<double> values, std::int64_t rows) {
     return Features(FeatureStore(DenseStore<double>{std::move(values), rows, 2}));
   };
-  const Model other = with_classes(model, {LabelType::text, {"x", "y"}}, features({0.0, 1.0, 1.0, 0.0}, 2));
+  const Classifier other = with_classes(model, {LabelType::text, {"x", "y"}}, features({0.0, 1.0, 1.0, 0.0}, 2));
   EXPECT_EQ(other.W, (std::vector<double>{4.0, 1.5, -3.0, 0.25, -1.0, 2.0}));
   const auto error = [&](ClassList classes, Features phi) {
     return error_of(ErrorKind::data, [&] { with_classes(model, classes, phi); });

@@ -53,7 +53,7 @@ TEST(Coefficients, AMatrixHasARowPerClassOfTheData) {
   EXPECT_EQ(model.d, 2);
   EXPECT_EQ(model.bias, 0.0);
   EXPECT_EQ(model.precision, Precision::float64);
-  EXPECT_EQ(model.lambda, 0.0);
+  EXPECT_EQ(model.provenance.lambda, 0.0);
 }
 
 TEST(Coefficients, MayBeInFortranOrderOrFloat32) {

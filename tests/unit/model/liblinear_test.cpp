@@ -195,7 +195,7 @@ TEST_P(LiblinearImport, predicts_as_liblinear_does) {
       const Model model = load_model(folder.file("m"));
       EXPECT_EQ(model.m(), m);
       EXPECT_EQ(model.bias, std::max(std::stod(bias), 0.0));
-      EXPECT_FALSE(model.certified);
+      EXPECT_FALSE(model.provenance.claim);
       Rows test = random_rows(300, 6, rng);
       for (auto& row : test) row[0] += 0.1;  // no row of zeros: LIBLINEAR breaks ties by the order of its labels
       EXPECT_EQ(predictions(model, test), liblinear_predictions(folder, folder.file("m"), test));

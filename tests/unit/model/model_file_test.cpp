@@ -62,7 +62,7 @@ TEST(ModelFile, keeps_a_model_without_certificate) {
   const Model model = random_model(3, 4, 0.0, rng);
   const Model loaded = reloaded(model);
   EXPECT_TRUE(same_model(loaded, model));
-  EXPECT_FALSE(loaded.certified);
+  EXPECT_FALSE(loaded.provenance.claim);
 }
 
 RC_GTEST_PROP(ModelFile, keeps_every_bit_of_random_models, ()) {
@@ -81,13 +81,13 @@ RC_GTEST_PROP(ModelFile, keeps_every_bit_of_random_models, ()) {
     model.W = *rc::gen::container<std::vector<double>>(size, any_finite());
   }
   model.normalization = {NormalizeKind::unit, {}};
-  model.loss.cost_matrix.clear();
-  model.lambda = std::abs(*any_finite());
-  RC_PRE(model.lambda > 0.0);
+  model.provenance.loss.cost_matrix.clear();
+  model.provenance.lambda = std::abs(*any_finite());
+  RC_PRE(model.provenance.lambda > 0.0);
   const auto [dual, primal] = std::minmax({*any_finite(), *any_finite()});
-  model.certificate = {primal, dual};
-  model.iterations = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
-  model.solver = *rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
+  model.provenance.claim->certificate = {primal, dual};
+  model.provenance.iterations = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  model.provenance.solver = *rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
   RC_ASSERT(same_model(reloaded(model), model));
 }
 
@@ -96,7 +96,7 @@ TEST(ModelFile, neither_saves_nor_loads_a_dual_above_the_primal) {
               HasSubstr("the model's certificate is false"));
   const TempFolder folder;
   Model model = sample_model();
-  model.certificate = {1.0, 2.0};
+  model.provenance.claim->certificate = {1.0, 2.0};
   EXPECT_THAT(error_of(ErrorKind::data, [&] { save_model(model, folder.file("m")); }),
               HasSubstr("certificate is false"));
 }
@@ -141,16 +141,28 @@ TEST(ModelFile, of_format_1_2_and_3_still_loads) {
   const Features row(FeatureStore(DenseStore<float>{{1.0f, 0.3f, 0.0f}, 1, 3}));
   const Model first = load_model(TOPWOLF_TEST_FILES "/model_v1.topwolf");
   EXPECT_EQ(first.normalization.kind, NormalizeKind::maxabs);
-  EXPECT_EQ(first.certificate.primal, 0.2852839198747059);
+  EXPECT_EQ(first.provenance.claim->certificate.primal, 0.2852839198747059);
   EXPECT_TRUE(first.columns.empty());
   const Model second = load_model(TOPWOLF_TEST_FILES "/model_v2.topwolf");
   EXPECT_EQ(second.class_features.cols(), 3);
-  EXPECT_NEAR(decision_scores(second, row)[0], 0.499794553, 1e-9);
+  EXPECT_NEAR(Predictor(second).scores(row)[0], 0.499794553, 1e-9);
   const Model third = load_model(TOPWOLF_TEST_FILES "/model_v3.topwolf");
   EXPECT_EQ(third.d, 10'000'000);
   EXPECT_EQ(third.columns, (std::vector<std::int32_t>{2, 499, 9'999'999}));
   const Features wide(FeatureStore(CsrStore<float>{{0, 2}, {2, 499}, {1.0f, 0.5f}, 1, third.d}));
-  EXPECT_NEAR(decision_scores(third, wide)[0], 0.666666595, 1e-9);
+  EXPECT_NEAR(Predictor(third).scores(wide)[0], 0.666666595, 1e-9);
+}
+
+// What liblinear-train -s 4 -B 1 wrote for toy.svm with the labels 7, -2 and 3.
+TEST(ModelFile, of_liblinear_still_loads) {
+  const Model model = load_model(TOPWOLF_TEST_FILES "/model.liblinear");
+  EXPECT_EQ(model.classes.names, (std::vector<std::string>{"-2", "3", "7"}));
+  EXPECT_EQ(model.bias, 1.0);
+  EXPECT_EQ(model.provenance, Provenance{});
+  const Features row(FeatureStore(DenseStore<double>{{1.0, 0.3, 0.0}, 1, 3}));
+  const std::vector<double> scores = Predictor(model).scores(row);
+  EXPECT_NEAR(scores[0], -0.70076066912913582 + 0.3 * 0.92803755443316593 - 0.060742645161959874, 1e-15);
+  EXPECT_NEAR(scores[2], 0.82134686700110837 - 0.3 * 0.31292755676828521 + 0.024015226064138681, 1e-15);
 }
 
 Model few_columns() {
@@ -264,9 +276,11 @@ TEST(ModelFile, is_not_written_for_a_model_that_could_not_be_loaded) {
   };
   EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.W[0] = std::nan(""); }), HasSubstr("weights"));
   EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.W.pop_back(); }), HasSubstr("8 weights, where 9 are needed"));
-  EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.certificate.dual = -INFINITY; }), HasSubstr("dual is -inf"));
+  EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.provenance.claim->certificate.dual = -INFINITY; }),
+              HasSubstr("dual is -inf"));
   EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.normalization.scale = {1.0}; }), HasSubstr("1 normalization"));
-  EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.loss.cost_matrix.pop_back(); }), HasSubstr("8 costs"));
+  EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.provenance.loss.cost_matrix.pop_back(); }),
+              HasSubstr("8 costs"));
   EXPECT_THAT(refused(ErrorKind::data, [](Model& m) { m.classes.names[0] = "caf\xe9"; }),
               HasSubstr("a class name is not UTF-8"));
   EXPECT_THAT(refused(ErrorKind::internal, [](Model& m) { m.W[0] = 0.1; }), HasSubstr("not all of its weights"));
@@ -276,8 +290,8 @@ TEST(ModelFile, is_not_written_for_a_model_that_could_not_be_loaded) {
 
 TEST(ModelFile, replaces_what_is_not_utf8_in_the_command) {
   Model model = sample_model();
-  model.command = "train caf\xe9";
-  EXPECT_EQ(reloaded(model).command, "train caf\xef\xbf\xbd");
+  model.provenance.command = "train caf\xe9";
+  EXPECT_EQ(reloaded(model).provenance.command, "train caf\xef\xbf\xbd");
 }
 
 TEST(ModelFile, that_cannot_be_opened_or_written_is_an_io_error) {

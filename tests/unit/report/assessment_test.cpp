@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Scores are the features themselves: three classes, W the identity.
-Model identity_model() {
-  Model model;
+Classifier identity_model() {
+  Classifier model;
   model.d = 3;
   model.W = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   model.precision = Precision::float64;
@@ -32,7 +32,7 @@ Features rows() {
 const std::vector<std::int32_t> labels{0, 1, 1, 1, -1};
 
 TEST(Assessment, CountsWhatIsWrongAtEveryKAndClass) {
-  const Assessment seen = assess(identity_model(), rows(), labels, 1);
+  const Assessment seen = assess(Predictor(identity_model()), rows(), labels, 1);
   EXPECT_EQ(seen.rows, 5);
   EXPECT_THAT(seen.wrong_at, ElementsAre(3, 1, 1));
   EXPECT_DOUBLE_EQ(seen.error_at(2), 0.2);
@@ -46,9 +46,9 @@ TEST(Assessment, CountsWhatIsWrongAtEveryKAndClass) {
 }
 
 TEST(Assessment, AgreesWithTheErrorsAtK) {
-  const Model model = identity_model();
-  const Assessment seen = assess(model, rows(), labels, 2);
-  const auto errors = top_k_errors(model, rows(), labels, {1, 2, 3});
+  const Predictor predictor(identity_model());
+  const Assessment seen = assess(predictor, rows(), labels, 2);
+  const auto errors = top_k_errors(predictor, rows(), labels, {1, 2, 3});
   for (std::int64_t k = 1; k <= 3; ++k) EXPECT_DOUBLE_EQ(seen.error_at(k), errors[static_cast<std::size_t>(k - 1)]);
 }
 

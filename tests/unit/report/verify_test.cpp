@@ -43,14 +43,13 @@ struct ByHand : ::testing::Test {
   ByHand() {
     model.d = 1;
     model.classes = data.classes;
-    model.lambda = 1.0;
-    model.weight_sum = 2.0;
-    model.certified = true;
+    model.provenance.lambda = 1.0;
+    model.provenance.weight_sum = 2.0;
     set(0.5, 0.25, 0.25);
   }
   void set(double w, double primal, double dual) {
     model.W = {w, -w};
-    model.certificate = {primal, dual};
+    model.provenance.claim = {Status::converged, {primal, dual}};
   }
   static SparseRows dual_at(double a) { return sparse_rows({{a, -a}, {-a, a}}); }
 };
@@ -109,20 +108,20 @@ TEST_F(ByHand, AnInfeasibleDualIsRefusedAndItsWorstRowNamed) {
 }
 
 TEST_F(ByHand, AModelWithoutACertificateIsNotConfirmed) {
-  model.certified = false;
+  model.provenance.claim.reset();
   const Verification v = verify(data, model, dual_at(0.5));
   EXPECT_FALSE(v.holds);
   EXPECT_DOUBLE_EQ(v.primal, 0.25);
 }
 
 TEST_F(ByHand, AClaimAboutAnotherNumberOfRowsIsRefused) {
-  model.weight_sum = 3.0;
+  model.provenance.weight_sum = 3.0;
   EXPECT_FALSE(verify(data, model, dual_at(0.5)).holds);
 }
 
 TEST_F(ByHand, SmoothingEntersPrimalAndDual) {
   // At s = 0 the envelope is max over t in [0, 1] of t - smoothing t^2, since |alpha|^2 = 2 t^2: 1/4 for smoothing 1.
-  model.loss.smoothing = 1.0;
+  model.provenance.loss.smoothing = 1.0;
   set(0.0, 0.25, 0.5 - 0.5);
   const Verification v = verify(data, model, dual_at(0.5));
   EXPECT_TRUE(v.holds) << v.finding;
@@ -133,7 +132,7 @@ TEST_F(ByHand, SmoothingEntersPrimalAndDual) {
 // At s = 0 the envelope is 1 / (4 smoothing); the dual at a = 1 / (2 smoothing) reaches it but for a^2.
 TEST_F(ByHand, AnObjectiveThatSmoothingMakesTinyIsConfirmedAndNotMore) {
   for (double smoothing = 1e3; smoothing <= 1e300; smoothing *= 1e9) {
-    model.loss.smoothing = smoothing;
+    model.provenance.loss.smoothing = smoothing;
     const double a = 0.5 / smoothing, primal = 0.25 / smoothing;
     set(0.0, primal, primal - a * a);
     const Verification v = verify(data, model, dual_at(a));
@@ -151,9 +150,9 @@ TEST_F(ByHand, TheVerdictIsTheSameAtEveryScale) {
   for (const double smoothing : {0.0, 0.3, 40.0}) {
     for (int power = -980; power <= 980; power += 140) {
       const double t = std::ldexp(1.0, power);
-      model.loss.smoothing = t * smoothing;
-      model.loss.cost_matrix = {0.0, 3.0 * t, 2.0 * t, 0.0};
-      model.lambda = 1.0 / t;
+      model.provenance.loss.smoothing = t * smoothing;
+      model.provenance.loss.cost_matrix = {0.0, 3.0 * t, 2.0 * t, 0.0};
+      model.provenance.lambda = 1.0 / t;
       set(0.25 * t, 1.0, 0.0);
       // Infeasible by an ulp or so, as the duals of solvers are.
       const SparseRows dual = sparse_rows({{0.2, -std::nextafter(0.2, 1.0)}, {-0.2, std::nextafter(0.2, 0.0)}});
@@ -173,7 +172,7 @@ TEST_F(ByHand, TheVerdictIsTheSameAtEveryScale) {
 }
 
 TEST_F(ByHand, CostsAreTheMargins) {
-  model.loss.cost_matrix = {0.0, 3.0, 2.0, 0.0};
+  model.provenance.loss.cost_matrix = {0.0, 3.0, 2.0, 0.0};
   set(0.25, 0.0625 + 0.5 * (2.5 + 1.5), 0.5 - 0.04);
   const Verification v = verify(data, model, dual_at(0.2));
   EXPECT_TRUE(v.holds) << v.finding;
@@ -184,7 +183,7 @@ TEST_F(ByHand, CostsAreTheMargins) {
 TEST_F(ByHand, TheBiasIsARegularisedFeature) {
   model.bias = 2.0;
   model.W = {0.25, 0.1, -0.25, -0.1};
-  model.certificate = {1.0, 0.0};
+  model.provenance.claim = {Status::converged, {1.0, 0.0}};
   const Verification v = verify(data, model, dual_at(0.2));
   // Scores +-(0.25 + 0.2) and +-(0.25 - 0.2), z = 1 - 0.9 and 1 - 0.1.
   EXPECT_DOUBLE_EQ(v.primal, 0.5 * (2 * 0.0625 + 2 * 0.01) + 0.5 * (0.1 + 0.9));
@@ -195,7 +194,7 @@ TEST_F(ByHand, TheBiasIsARegularisedFeature) {
 TEST_F(ByHand, WeightedRowsCountLikeRepeatedRows) {
   set(0.3, 1.0, 0.0);
   data.weights = {1.0, 3.0};
-  model.weight_sum = 4.0;
+  model.provenance.weight_sum = 4.0;
   const Verification weighted = verify(data, model, sparse_rows({{0.4, -0.4}, {-0.1, 0.1}}));
   Dataset repeated{dense({1.0, -1.0, -1.0, -1.0}, 4), {0, 1, 1, 1}, data.classes, {}, 1};
   const Verification plain = verify(repeated, model, sparse_rows({{0.4, -0.4}, {-0.1, 0.1}, {-0.1, 0.1}, {-0.1, 0.1}}));
@@ -231,11 +230,11 @@ TEST_F(ByHand, WhatDoesNotFitTogetherIsAnError) {
   refused([](Dataset& d, Model&) { d.weights = {1.0, -1.0}; });
   refused([](Dataset& d, Model&) { d.weights = {0.0, 0.0}; });
   refused([](Dataset&, Model& m) { m.W.pop_back(); });
-  refused([](Dataset&, Model& m) { m.lambda = 0.0; });
-  refused([](Dataset&, Model& m) { m.loss.cost_matrix = {0.0, 1.0}; });
-  refused([](Dataset&, Model& m) { m.loss = {LossName::usunier, 2, {}, 0.0, {}}; });
-  refused([](Dataset&, Model& m) { m.loss = {LossName::weighted_usunier, {}, {0.5, 0.5}, 0.0, {}}; });
-  refused([](Dataset&, Model& m) { m.loss = {LossName::weighted_usunier, {}, {}, 0.0, {}}; });
+  refused([](Dataset&, Model& m) { m.provenance.lambda = 0.0; });
+  refused([](Dataset&, Model& m) { m.provenance.loss.cost_matrix = {0.0, 1.0}; });
+  refused([](Dataset&, Model& m) { m.provenance.loss = {LossName::usunier, 2, {}, 0.0, {}}; });
+  refused([](Dataset&, Model& m) { m.provenance.loss = {LossName::weighted_usunier, {}, {0.5, 0.5}, 0.0, {}}; });
+  refused([](Dataset&, Model& m) { m.provenance.loss = {LossName::weighted_usunier, {}, {}, 0.0, {}}; });
   EXPECT_THROW(verify(data, model, sparse_rows({{0.5, -0.5}})), Error);
 }
 
@@ -249,11 +248,10 @@ TEST(Verify, AnInfeasibilityThatIsSmallButNotBesideTheOptimumConfirmsNothing) {
   Model model;
   model.d = 1;
   model.classes = data.classes;
-  model.lambda = 1e-12;
-  model.weight_sum = 3.0;
-  model.certified = true;
+  model.provenance.lambda = 1e-12;
+  model.provenance.weight_sum = 3.0;
   model.W = {1.0, -1.0};  // four times the optimum
-  model.certificate = {1e-12, 0.9995e-12};
+  model.provenance.claim = {Status::converged, {1e-12, 0.9995e-12}};
   const double e = 9e-10;
   const Verification found = verify(data, model, sparse_rows({{0.0, -e}, {0.0, 0.0}, {0.0, 0.5 * e}}));
   EXPECT_LT(found.infeasibility, verification_tolerance);
@@ -272,9 +270,9 @@ struct GoldenProblem {
   std::vector<Vector> A;
 
   explicit GoldenProblem(const nlohmann::json& entry) {
-    model.loss = testing::spec_of(entry, golden().at("problem"));
+    model.provenance.loss = testing::spec_of(entry, golden().at("problem"));
     loss = testing::loss_of(entry, golden().at("problem"));
-    loss.smoothing = model.loss.smoothing;
+    loss.smoothing = model.provenance.loss.smoothing;
 
     Vector values;
     for (const Vector& x : X) values.insert(values.end(), x.begin(), x.end());
@@ -284,22 +282,21 @@ struct GoldenProblem {
     if (entry.at("weighted")) data.weights = golden().at("problem").at("weights").get<Vector>();
     if (entry.at("cost_sensitive")) {
       for (const Vector& row : cost) {
-        model.loss.cost_matrix.insert(model.loss.cost_matrix.end(), row.begin(), row.end());
+        model.provenance.loss.cost_matrix.insert(model.provenance.loss.cost_matrix.end(), row.begin(), row.end());
       }
     }
     model.d = data.X.cols();
     model.classes = data.classes;
-    model.lambda = entry.at("lam");
-    model.certified = true;
+    model.provenance.lambda = entry.at("lam");
     model.W.assign(cost.size() * X[0].size(), 0.0);
-    for (std::size_t i = 0; i < X.size(); ++i) model.weight_sum += omega(i);
+    for (std::size_t i = 0; i < X.size(); ++i) model.provenance.weight_sum += omega(i);
     A.assign(X.size(), Vector(cost.size(), 0.0));
   }
 
   double omega(std::size_t i) const { return data.weights.empty() ? 1.0 : data.weights[i]; }
   double delta(std::size_t i, std::size_t j) const {
     if (static_cast<std::int32_t>(j) == y[i]) return 0.0;
-    return model.loss.cost_matrix.empty() ? 1.0 : cost[y[i]][j];
+    return model.provenance.loss.cost_matrix.empty() ? 1.0 : cost[y[i]][j];
   }
 
   void step(std::size_t i) {
@@ -328,13 +325,13 @@ struct GoldenProblem {
       squares += (u[j] - A[i][j]) * (u[j] - A[i][j]);
     }
     for (const double x : X[i]) norm += x * x;
-    const double h = omega(i) * norm / (model.lambda * model.weight_sum) + loss.smoothing;
+    const double h = omega(i) * norm / (model.provenance.lambda * model.provenance.weight_sum) + loss.smoothing;
     const double gamma = slope <= 0.0 ? 0.0 : std::min(1.0, h * squares > 0.0 ? slope / (h * squares) : 1.0);
     for (std::size_t j = 0; j < m; ++j) {
       const double change = gamma * (u[j] - A[i][j]);
       A[i][j] += change;
       for (std::size_t c = 0; c < d; ++c) {
-        model.W[j * d + c] += omega(i) * change * X[i][c] / (model.lambda * model.weight_sum);
+        model.W[j * d + c] += omega(i) * change * X[i][c] / (model.provenance.lambda * model.provenance.weight_sum);
       }
     }
   }
@@ -347,7 +344,7 @@ TEST(Verify, EveryGoldenOptimumLiesBetweenTheRecomputedDualAndPrimal) {
       for (std::size_t i = 0; i < problem.X.size(); ++i) problem.step(i);
     }
     const SparseRows dual = sparse_rows(problem.A);
-    problem.model.certificate = {1e300, -1e300};
+    problem.model.provenance.claim = {Status::converged, {1e300, -1e300}};
     const Verification v = verify(problem.data, problem.model, dual);
     const double optimum = entry.at("objective");
     EXPECT_TRUE(v.holds) << v.finding << entry;

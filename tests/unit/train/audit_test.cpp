@@ -73,7 +73,7 @@ TEST(AuditGolden, BracketsHoldTheTruthForEveryLoss) {
 
     const AuditResult result = audit(data, model_of(zero, samples.m, samples.d), options);
     const double optimum = entry.at("objective").get<double>();
-    EXPECT_EQ(result.training.model.status, Status::converged);
+    EXPECT_EQ(result.training.status, Status::converged);
     EXPECT_NEAR(result.primal, plain.primal(zero), 1e-12);
     EXPECT_LE(result.optimum.dual, optimum + 1e-9);
     EXPECT_GE(result.optimum.primal, optimum - 1e-9);
@@ -107,8 +107,9 @@ TEST_F(AuditOf, AModelTrainedTightlyIsAtItsOptimum) {
   tight.tolerance = 1e-7;
   const Model model = train(data, tight).model;
   const AuditResult result = audit(data, model, audit_options(model));
-  EXPECT_NEAR(result.primal, model.certificate.primal, 1e-13) << "the model's own loss, lambda and bias";
-  EXPECT_LE(result.primal, model.certificate.primal) << "a certificate is rounded up";
+  EXPECT_NEAR(result.primal, model.provenance.claim->certificate.primal, 1e-13)
+      << "the model's own loss, lambda and bias";
+  EXPECT_LE(result.primal, model.provenance.claim->certificate.primal) << "a certificate is rounded up";
   EXPECT_EQ(result.optimum.primal, result.primal) << "nothing better was seen";
   EXPECT_EQ(result.least_excess, 0.0);
   EXPECT_LE(result.most_excess, 1.01 * default_audit_tolerance);
@@ -120,10 +121,10 @@ TEST_F(AuditOf, ARunThatStopsEarlyStillBracketsTheTruth) {
   const Model model = train(data, tight).model;
   options.max_iterations = 1;
   const AuditResult result = audit(data, model, options);
-  EXPECT_EQ(result.training.model.status, Status::iteration_limit);
+  EXPECT_EQ(result.training.status, Status::iteration_limit);
   EXPECT_EQ(result.optimum.primal, result.primal) << "the model is better than what the run saw";
   EXPECT_EQ(result.least_excess, 0.0);
-  EXPECT_LE(result.optimum.dual, model.certificate.primal);
+  EXPECT_LE(result.optimum.dual, model.provenance.claim->certificate.primal);
 }
 
 TEST_F(AuditOf, ClassesAreMatchedByLabel) {
@@ -214,8 +215,8 @@ TEST_F(AuditOf, TheObjectiveNeedsWeightsOfTheRightSize) {
 TEST(AuditOptions, AreTheModelsOwn) {
   Model model = model_of(Vector(6, 0.0), 2, 2, 0.5);
   EXPECT_FALSE(audit_options(model).lambda) << "LIBLINEAR's models hold none";
-  model.lambda = 0.25;
-  model.loss = parse_loss("usunier:1");
+  model.provenance.lambda = 0.25;
+  model.provenance.loss = parse_loss("usunier:1");
   const TrainOptions options = audit_options(model);
   EXPECT_EQ(options.lambda, 0.25);
   EXPECT_EQ(options.bias, 0.5);

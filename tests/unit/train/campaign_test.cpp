@@ -192,8 +192,8 @@ bool judge(const Trial& trial) {
     EXPECT_NE(error.kind(), ErrorKind::internal) << error.what();
     return false;
   }
-  const Certificate& claim = result.model.certificate;
-  const Referee referee(trial.data, trial.options.loss, result.loss, result.model.lambda, trial.options.bias);
+  const Certificate& claim = result.certificate;
+  const Referee referee(trial.data, trial.options.loss, result.loss, result.lambda, trial.options.bias);
   const bool mapped = trial.data.class_features.rows() > 0;
   const long double primal = referee.primal(mapped ? result.model.V : result.model.W);
   const std::vector<double> nothing(mapped ? result.model.V.size() : result.model.W.size(), 0.0);
@@ -201,7 +201,7 @@ bool judge(const Trial& trial) {
   Loss sharp = result.loss;  // beside which an envelope may vanish
   sharp.smoothing = 0.0;
   const long double size =
-      Referee(trial.data, trial.options.loss, sharp, result.model.lambda, trial.options.bias).primal(nothing);
+      Referee(trial.data, trial.options.loss, sharp, result.lambda, trial.options.bias).primal(nothing);
   const long double allowed = 1e-12L * std::max(std::abs(claim.primal), std::abs(claim.dual));
   EXPECT_GE(claim.primal, primal - allowed);
   // An envelope that is nothing beside its loss can be certified only as far as the loss has precision.

@@ -21,8 +21,8 @@ Dataset rows(Storage storage = Storage::dense32) {
   return testing::dataset_of(testing::random_samples(80, 6, 5, 21), storage);
 }
 
-void expect_same(const Model& a, const Model& b) {
-  EXPECT_EQ(a.W, b.W);
+void expect_same(const TrainResult& a, const TrainResult& b) {
+  EXPECT_EQ(a.model.W, b.model.W);
   EXPECT_EQ(a.certificate.primal, b.certificate.primal);
   EXPECT_EQ(a.certificate.dual, b.certificate.dual);
   EXPECT_EQ(a.iterations, b.iterations);
@@ -62,17 +62,17 @@ TEST_P(Resumed, TrainingEndsWithTheSameBits) {
   options.C = 20.0;
   options.tolerance = method.solver == SolverName::block ? 1e-6 : 1e-3;
   options.max_iterations = 200;
-  const Model whole = train(data, options).model;
+  const TrainResult whole = train(data, options);
   ASSERT_GT(whole.iterations, 5);
   for (const std::int64_t k : {1, 2, 3, 7}) {
     options.checkpoints.path = folder.file("checkpoint");
     options.checkpoints.resume.clear();
-    Model model = train(data, options, stop_after(k)).model;
+    TrainResult result = train(data, options, stop_after(k));
     options.checkpoints.resume = options.checkpoints.path;
     std::int64_t sittings = 1;
-    for (; model.status == Status::interrupted; ++sittings) model = train(data, options, stop_after(k)).model;
+    for (; result.status == Status::interrupted; ++sittings) result = train(data, options, stop_after(k));
     EXPECT_GE(sittings, whole.iterations / k);
-    expect_same(model, whole);
+    expect_same(result, whole);
   }
 }
 
@@ -89,12 +89,12 @@ TEST_P(Resumed, StoppedInsideAPassItEndsWithTheSameBits) {
   options.C = 5.0;
   options.max_iterations = 40;
   options.tolerance = 1e-9;
-  const Model whole = train(data, options).model;
+  const TrainResult whole = train(data, options);
   std::int64_t inside = 0;
   for (const int k : {2, 3, 4, 5, 6}) {
     options.checkpoints.path = folder.file("checkpoint");
     options.checkpoints.resume.clear();
-    Model model;
+    TrainResult result;
     int sittings = 0;
     std::int64_t passes = 0;
     do {
@@ -102,15 +102,15 @@ TEST_P(Resumed, StoppedInsideAPassItEndsWithTheSameBits) {
       const int limit = k + sittings++;  // later each time: a step on the face begins again where it was stopped
       options.should_stop = [&] { return ++asked == limit; };
       std::int64_t seen = 0;
-      model = train(data, options, [&](const Progress&) { return ++seen, true; }).model;
+      result = train(data, options, [&](const Progress&) { return ++seen, true; });
       passes += seen;
-      if (method.solver == SolverName::block && model.status == Status::interrupted) {
+      if (method.solver == SolverName::block && result.status == Status::interrupted) {
         inside += TensorFile::read(options.checkpoints.path).bytes("order").empty() ? 0 : 1;
       }
       options.checkpoints.resume = options.checkpoints.path;
-    } while (model.status == Status::interrupted);
+    } while (result.status == Status::interrupted);
     EXPECT_EQ(passes, whole.iterations);
-    expect_same(model, whole);
+    expect_same(result, whole);
   }
   if (method.solver == SolverName::block) {
     EXPECT_GT(inside, 0);
@@ -134,13 +134,13 @@ TEST(Resumed, ALimitCanBeRaised) {
   TrainOptions options;
   options.tolerance = 1e-6;
   options.C = 20.0;
-  const Model whole = train(data, options).model;
+  const TrainResult whole = train(data, options);
   options.checkpoints.path = folder.file("checkpoint");
   options.max_iterations = 4;
-  EXPECT_EQ(train(data, options).model.status, Status::iteration_limit);
+  EXPECT_EQ(train(data, options).status, Status::iteration_limit);
   options.checkpoints.resume = options.checkpoints.path;
   options.max_iterations = 100000;
-  expect_same(train(data, options).model, whole);
+  expect_same(train(data, options), whole);
 }
 
 TEST(Resumed, ASweepEndsWithTheSameBits) {
@@ -205,7 +205,7 @@ TEST(Resumed, CrossValidationEndsWithTheSameBits) {
         EXPECT_THAT(result.points[p].relative_gaps, same_as(whole.points[p].relative_gaps));
         EXPECT_EQ(result.points[p].iterations, whole.points[p].iterations);
       }
-      expect_same(result.refitted->model, whole.refitted->model);
+      expect_same(*result.refitted, *whole.refitted);
     }
   }
 }
@@ -237,7 +237,7 @@ TEST(Resumed, CheckpointsThatAreWrittenOnTheWayAreAsGood) {
   for (std::size_t p = 0; p < whole.points.size(); ++p) {
     EXPECT_THAT(result.points[p].relative_gaps, same_as(whole.points[p].relative_gaps));
   }
-  expect_same(result.refitted->model, whole.refitted->model);
+  expect_same(*result.refitted, *whole.refitted);
 }
 
 TEST(Resumed, KeepsItsThreadsAndSaysSo) {
@@ -262,10 +262,10 @@ TEST(Checkpoint, ThatCannotBeWrittenIsAWarning) {
   const Dataset data = rows();
   std::vector<std::string> warnings;
   TrainOptions options;
-  const Model whole = train(data, options).model;
+  const TrainResult whole = train(data, options);
   options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
   options.checkpoints = {"/dev/full", 1e-9, ""};
-  expect_same(train(data, options).model, whole);
+  expect_same(train(data, options), whole);
   SweepOptions swept;
   swept.train = options;
   swept.C = {0.1, 1.0};
@@ -324,7 +324,7 @@ TEST(Checkpoint, CutShortOrForeignIsRefused) {
   const TempFolder folder;
   TrainOptions options;
   options.checkpoints.path = folder.file("checkpoint");
-  const Model model = train(data, options, stop_after(1)).model;
+  const TrainResult result = train(data, options, stop_after(1));
   const auto size = std::filesystem::file_size(options.checkpoints.path);
   for (const auto part : {size / 2, size - 1, std::uintmax_t{5}, std::uintmax_t{0}}) {
     const std::string cut = folder.file("cut");
@@ -333,7 +333,7 @@ TEST(Checkpoint, CutShortOrForeignIsRefused) {
     options.checkpoints.resume = cut;
     EXPECT_THAT(refusal(data, options), HasSubstr("cut"));
   }
-  save_model(model, folder.file("model"));
+  save_model(result.model, folder.file("model"));
   options.checkpoints.resume = folder.file("model");
   EXPECT_THAT(refusal(data, options), HasSubstr("is no checkpoint"));
 }

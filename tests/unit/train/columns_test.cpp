@@ -74,9 +74,9 @@ TEST(FewFeatures, train_to_the_same_bits_as_if_the_others_did_not_exist) {
     EXPECT_EQ(found.model.columns[0], place(0));
     EXPECT_EQ(found.model.d, all_features);
     EXPECT_EQ(found.model.W, expected.model.W);
-    EXPECT_EQ(found.model.certificate.primal, expected.model.certificate.primal);
-    EXPECT_EQ(found.model.certificate.dual, expected.model.certificate.dual);
-    EXPECT_EQ(decision_scores(found.model, wide.X), decision_scores(expected.model, narrow.X));
+    EXPECT_EQ(found.certificate.primal, expected.certificate.primal);
+    EXPECT_EQ(found.certificate.dual, expected.certificate.dual);
+    EXPECT_EQ(Predictor(found.model).scores(wide.X), Predictor(expected.model).scores(narrow.X));
     EXPECT_TRUE(verify(wide, found.model, found.dual).holds);
   }
 }
@@ -91,7 +91,7 @@ TEST(FewFeatures, are_all_that_the_model_file_holds) {
   const Model read = load_model(folder.file("few.topwolf"));
   EXPECT_EQ(read.columns, model.columns);
   EXPECT_EQ(read.W, model.W);
-  EXPECT_EQ(decision_scores(read, wide.X), decision_scores(model, wide.X));
+  EXPECT_EQ(Predictor(read).scores(wide.X), Predictor(model).scores(wide.X));
 }
 
 TEST(FewFeatures, of_other_rows_that_training_did_not_see_weigh_nothing) {
@@ -100,7 +100,7 @@ TEST(FewFeatures, of_other_rows_that_training_did_not_see_weigh_nothing) {
   const auto scores_of = [&](std::vector<std::int32_t> columns, std::vector<float> values) {
     const auto stored = static_cast<std::int64_t>(columns.size());
     CsrStore<float> row{{0, stored}, std::move(columns), std::move(values), 1, all_features};
-    return decision_scores(model, Features(FeatureStore(std::move(row))));
+    return Predictor(model).scores(Features(FeatureStore(std::move(row))));
   };
   EXPECT_EQ(scores_of({3, 4, 5000}, {2.0f, 7.0f, 7.0f}), scores_of({3}, {2.0f}));
 }
@@ -116,7 +116,7 @@ TEST(FewFeatures, are_audited_by_the_same_problem) {
   EXPECT_EQ(found.least_excess, expected.least_excess);
   EXPECT_EQ(found.most_excess, expected.most_excess);
   // A feature that only the model has counts in the regulariser, one that only the rows have does not.
-  const double alone = few.certificate.primal;
+  const double alone = few.provenance.claim->certificate.primal;
   Model more = few;
   more.columns.insert(more.columns.begin(), 1);
   more.W.clear();
@@ -125,7 +125,7 @@ TEST(FewFeatures, are_audited_by_the_same_problem) {
     more.W.insert(more.W.end(), few.W.begin() + j * few.D(), few.W.begin() + (j + 1) * few.D());
   }
   EXPECT_NEAR(audit(wide, more, audit_options(few)).primal,
-              alone + 0.5 * few.lambda * 4.0 * static_cast<double>(few.m()), 1e-9);
+              alone + 0.5 * few.provenance.lambda * 4.0 * static_cast<double>(few.m()), 1e-9);
 }
 
 TEST(FewFeatures, go_through_sweeps_and_cross_validation) {
@@ -209,7 +209,7 @@ TEST(FewFeatures, of_200_rows_and_1000_classes_take_little_memory) {
   data.X = Features(FeatureStore(std::move(store)));
   for (int j = 0; j < 1000; ++j) data.classes.names.push_back(std::to_string(j));
   const TrainResult result = train(data);
-  EXPECT_EQ(result.model.status, Status::converged);
+  EXPECT_EQ(result.status, Status::converged);
   EXPECT_LT(peak_megabytes() - before, little);
 }
 

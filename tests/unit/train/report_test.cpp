@@ -21,9 +21,9 @@ TEST(HtmlReport, HoldsTheClaimTheErrorsAndNoMarkupFromLabels) {
   RunReport report{data, result};
   report.status = "converged after 3 passes";
   report.certificate = "at most 0.05 % above the optimum";
-  report.training = assess(result.model, data.X, data.y, 1);
+  report.training = assess(Predictor(result.model), data.X, data.y, 1);
   const std::vector<std::int32_t> labels{0, 1, 1, 1, -1};
-  report.held_out = {"test.svm", labels, assess(result.model, data.X, labels, 1)};
+  report.held_out = {"test.svm", labels, assess(Predictor(result.model), data.X, labels, 1)};
   const std::string page = html_report(report);
   for (const char* part : {"at most 0.05 % above the optimum", "converged after 3 passes", "&lt;!--&lt;script&gt;",
                            "test.svm, 5 rows", "Worst classes", "Most confused", "held out", "class=\"plot\""}) {

@@ -65,16 +65,16 @@ TEST_P(SweepOf, FindsEveryOptimumThatTrainingAloneFinds) {
   SweepObserver observer;
   observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
     finished.push_back(point.C);
-    EXPECT_EQ(result.model.certificate.primal, point.certificate.primal);
+    EXPECT_EQ(result.certificate.primal, point.certificate.primal);
     TrainOptions alone = options.train;
     alone.C = point.C;
     const TrainResult cold = train(data, alone);
     EXPECT_EQ(point.status, Status::converged);
-    EXPECT_GE(point.certificate.primal, cold.model.certificate.dual);
-    EXPECT_LE(point.certificate.dual, cold.model.certificate.primal);
+    EXPECT_GE(point.certificate.primal, cold.certificate.dual);
+    EXPECT_LE(point.certificate.dual, cold.certificate.primal);
     EXPECT_NEAR(objective(data, alone, result.model.W), point.certificate.primal, 1e-9 * point.certificate.primal);
-    EXPECT_EQ(point.training_errors, top_k_errors(result.model, data.X, data.y, {1, 3}));
-    EXPECT_EQ(result.model.data_hash, cold.model.data_hash);
+    EXPECT_EQ(point.training_errors, top_k_errors(Predictor(result.model), data.X, data.y, {1, 3}));
+    EXPECT_EQ(result.model.provenance.data_hash, cold.model.provenance.data_hash);
   };
   const SweepResult result = sweep(data, options, observer);
   EXPECT_THAT(finished, ElementsAre(0.1, 1.0, 3.0));
@@ -101,7 +101,7 @@ TEST(Sweep, TakesFewerPassesThanColdStarts) {
     warm += point.iterations;
     TrainOptions alone = options.train;
     alone.C = point.C;
-    cold += train(data, alone).model.iterations;
+    cold += train(data, alone).iterations;
   }
   EXPECT_LT(warm, cold);
 }
@@ -115,7 +115,7 @@ TEST(Sweep, JudgesHeldOutRowsAndEndsWhenAsked) {
   SweepObserver observer;
   observer.pass = [](double C, const Progress&) { return C < 1.0; };
   observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
-    EXPECT_EQ(point.held_out_errors, top_k_errors(result.model, other.X, other.y, {1, 3}));
+    EXPECT_EQ(point.held_out_errors, top_k_errors(Predictor(result.model), other.X, other.y, {1, 3}));
   };
   const SweepResult result = sweep(data, options, observer);
   ASSERT_THAT(result.points, SizeIs(2));
@@ -149,7 +149,7 @@ Dataset rows_to_drop_on() {
 double plain_error(const Dataset& data, const TrainOptions& options, const Fold& fold) {
   const TrainResult result = train(subset(data, fold.training), options);
   const Dataset held_out = subset(data, fold.held_out);
-  return top_k_errors(result.model, held_out.X, held_out.y, {1}, 0, held_out.weights)[0];
+  return top_k_errors(Predictor(result.model), held_out.X, held_out.y, {1}, 0, held_out.weights)[0];
 }
 
 class CvOf : public ::testing::TestWithParam<std::tuple<ScoresName, Storage, bool>> {};
@@ -187,8 +187,8 @@ TEST_P(CvOf, FindsTheErrorsOfTrainingOnEveryFoldAlone) {
   chosen.C = result.points[result.chosen].C;
   const TrainResult alone = train(data, chosen);
   EXPECT_EQ(result.refitted->model.W, alone.model.W);
-  EXPECT_EQ(result.refitted->model.data_hash, alone.model.data_hash);
-  EXPECT_FALSE(result.refitted->model.search.empty());
+  EXPECT_EQ(result.refitted->model.provenance.data_hash, alone.model.provenance.data_hash);
+  EXPECT_FALSE(result.refitted->model.provenance.search.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, CvOf,
@@ -309,7 +309,7 @@ TEST(Cv, KeepsWhatWasFinishedWhenItIsEnded) {
   alone.loss = result.points[result.chosen].loss;
   alone.C = result.points[result.chosen].C;
   EXPECT_EQ(result.refitted->model.W, train(data, alone).model.W);
-  EXPECT_EQ(result.refitted->model.status, Status::converged);
+  EXPECT_EQ(result.refitted->status, Status::converged);
 }
 
 TEST(Cv, ATimeLimitLeavesRoomForTheFitToAllRows) {
@@ -330,7 +330,7 @@ TEST(Cv, ATimeLimitLeavesRoomForTheFitToAllRows) {
   EXPECT_GT(result.fits, 0u);
   EXPECT_LT(result.fits, 800u);
   ASSERT_TRUE(result.refitted);
-  EXPECT_EQ(result.refitted->model.status, Status::converged);
+  EXPECT_EQ(result.refitted->status, Status::converged);
   EXPECT_LT(result.seconds, 30.0);
 }
 
@@ -341,14 +341,14 @@ TEST(Cv, DropsPointsThatCannotWinAndChoosesTheSame) {
   options.C = log_spaced(1e-4, 1e3, 8);
   const CvResult raced = cross_validate(data, options);
   options.judge = [&](std::size_t f, const LossSpec&, const std::vector<double>& W) {
-    Model model;
+    Classifier model;
     model.d = 15;
     model.bias = 1.0;
     model.W = W;
     model.precision = data.X.precision();
     model.classes = data.classes;
     const Dataset held_out = subset(data, options.folds[f].held_out);
-    return top_k_errors(model, held_out.X, held_out.y, {1})[0];
+    return top_k_errors(Predictor(model), held_out.X, held_out.y, {1})[0];
   };
   const CvResult whole = cross_validate(data, options);
   EXPECT_EQ(whole.fits, 64u);

@@ -101,8 +101,8 @@ TEST_P(MarginTest, AreCertifiedForEveryLossDenseAndSparse) {
         PlainJoint plain = testing::plain_class_features(samples, testing::identity(samples.m));
         plain.delta = delta;
         plain.loss = result.loss;
-        plain.lambda = result.model.lambda;
-        expect_certified(plain, result.model.W, result.dual, result.model.certificate, result.model.status, options);
+        plain.lambda = result.lambda;
+        expect_certified(plain, result.model.W, result.dual, result.certificate, result.status, options);
       }
     }
   }
@@ -127,7 +127,7 @@ TEST(Margins, OfACostMatrixGiveTheSameBitsAsTheMatrix) {
   data.margins.values = testing::features_of(delta, samples.n, false);
   const TrainResult with_margins = train(data, options);
   EXPECT_EQ(with_matrix.model.W, with_margins.model.W);
-  EXPECT_EQ(with_matrix.model.certificate.primal, with_margins.model.certificate.primal);
+  EXPECT_EQ(with_matrix.certificate.primal, with_margins.certificate.primal);
 }
 
 TEST(Margins, OfOneAreThePlainProblemToTheLastBit) {
@@ -161,7 +161,7 @@ TEST(Margins, AreExactWhateverTheDefault) {
   data.margins = sparse_margins(samples, delta, 1e17);
   const TrainResult sparse = train(data, options);
   EXPECT_EQ(sparse.model.W, dense.model.W);
-  EXPECT_EQ(sparse.model.certificate.primal, dense.model.certificate.primal);
+  EXPECT_EQ(sparse.certificate.primal, dense.certificate.primal);
 }
 
 TEST(Margins, ReachTheGoldenOptimaWithCosts) {
@@ -181,8 +181,7 @@ TEST(Margins, ReachTheGoldenOptimaWithCosts) {
     options.loss = testing::spec_of(entry, problem);
     options.lambda = entry.at("lam").get<double>();
     options.absolute_gap = 1e-8;
-    EXPECT_NEAR(train(data, options).model.certificate.primal, entry.at("objective").get<double>(), 1e-8)
-        << entry.dump();
+    EXPECT_NEAR(train(data, options).certificate.primal, entry.at("objective").get<double>(), 1e-8) << entry.dump();
     ++checked;
   }
   EXPECT_GT(checked, 0);
@@ -249,8 +248,8 @@ TEST_P(ClassFeatureTest, AreCertifiedForEveryLossAndStorage) {
       const TrainResult result = train(data, options);
       PlainJoint plain = testing::plain_class_features(samples, phi, bias);
       plain.loss = result.loss;
-      plain.lambda = result.model.lambda;
-      expect_certified(plain, result.model.V, result.dual, result.model.certificate, result.model.status, options);
+      plain.lambda = result.lambda;
+      expect_certified(plain, result.model.V, result.dual, result.certificate, result.status, options);
     }
   }
 }
@@ -279,7 +278,7 @@ TEST(ClassFeatures, OfTheIdentityGiveTheBitsOfThePlainModel) {
       const TrainResult mapped = train(data, options);
       EXPECT_EQ(mapped.model.W, plain.model.W);
       EXPECT_EQ(mapped.model.V, plain.model.W);
-      EXPECT_EQ(mapped.model.certificate.dual, plain.model.certificate.dual);
+      EXPECT_EQ(mapped.certificate.dual, plain.certificate.dual);
     }
   }
 }
@@ -299,7 +298,7 @@ TEST(ClassFeatures, OfAMultipleOfTheIdentityAreThePlainProblemAtAnotherLambda) {
   }();
   data.class_features = testing::features_of(phi, 5, false);
   const TrainResult mapped = train(data, options);
-  EXPECT_NEAR(mapped.model.certificate.primal, plain.model.certificate.primal, 1e-6);
+  EXPECT_NEAR(mapped.certificate.primal, plain.certificate.primal, 1e-6);
 }
 
 TEST(ClassFeatures, AreKeptInTheModelForOtherClasses) {
@@ -309,9 +308,9 @@ TEST(ClassFeatures, AreKeptInTheModelForOtherClasses) {
   data.class_features = testing::features_of(phi, 4, true);
   const Model model = train(data, options_for("max-hinge", SolverName::block)).model;
   Vector other = testing::random_phi(2, 3, 5);
-  const Model renamed = with_classes(model, {LabelType::text, {"new", "newer"}}, testing::features_of(other, 2, false));
-  EXPECT_FALSE(renamed.certified);
-  const std::vector<double> S = decision_scores(renamed, data.X);
+  const Classifier renamed =
+      with_classes(model, {LabelType::text, {"new", "newer"}}, testing::features_of(other, 2, false));
+  const std::vector<double> S = Predictor(renamed).scores(data.X);
   for (std::int64_t i = 0; i < samples.n; ++i) {
     for (std::int64_t j = 0; j < 2; ++j) {
       double expected = 0.0;
@@ -345,7 +344,7 @@ TEST(ClassFeatures, PassVerificationAndAudit) {
   bare.margins = {};
   EXPECT_FALSE(verify(bare, result.model, result.dual).holds);
   const AuditResult audited = audit(data, result.model, audit_options(result.model));
-  EXPECT_NEAR(audited.primal, result.model.certificate.primal, 1e-10);
+  EXPECT_NEAR(audited.primal, result.certificate.primal, 1e-10);
   EXPECT_LE(audited.most_excess, 2e-4);
 }
 
@@ -422,10 +421,10 @@ TEST(Joint, KroneckerIsThePlainProblem) {
       options.max_iterations = solver == SolverName::block ? 400 : 30;
       const TrainResult fast = train(data, options);
       const JointResult general = train_joint(psi, {samples.y, samples.omega, {}}, options);
-      const double scale = fast.model.certificate.primal;
+      const double scale = fast.certificate.primal;
       // Batch methods make the same steps; block ascent only the same optimum, because its steps are not exact here.
-      EXPECT_NEAR(general.certificate.primal, fast.model.certificate.primal, 1e-8 * scale) << loss;
-      EXPECT_NEAR(general.certificate.dual, fast.model.certificate.dual, 1e-8 * scale) << loss;
+      EXPECT_NEAR(general.certificate.primal, fast.certificate.primal, 1e-8 * scale) << loss;
+      EXPECT_NEAR(general.certificate.dual, fast.certificate.dual, 1e-8 * scale) << loss;
     }
   }
 }

@@ -37,9 +37,9 @@ TEST_P(WarmStart, AtTheOptimumThereIsNothingLeftToDo) {
     options.solver = GetParam();
     options.tolerance = 1e-7;
     const TrainResult again = train(data, options);
-    EXPECT_EQ(again.model.status, Status::converged) << loss;
-    EXPECT_LE(again.model.iterations, 2) << loss;
-    EXPECT_GE(again.model.certificate.dual, first.model.certificate.dual - 1e-9) << loss;
+    EXPECT_EQ(again.status, Status::converged) << loss;
+    EXPECT_LE(again.iterations, 2) << loss;
+    EXPECT_GE(again.certificate.dual, first.certificate.dual - 1e-9) << loss;
   }
 }
 
@@ -51,9 +51,9 @@ TEST_P(WarmStart, LeadsToTheSameOptimumFromAnywhere) {
   const TrainResult cold = train(data, options);
   options.start = train(data, options_for("top-k:3", SolverName::block, 20.0)).dual;
   const TrainResult warm = train(data, options);
-  EXPECT_EQ(warm.model.status, Status::converged);
-  EXPECT_GE(warm.model.certificate.primal, cold.model.certificate.dual);
-  EXPECT_GE(cold.model.certificate.primal, warm.model.certificate.dual);
+  EXPECT_EQ(warm.status, Status::converged);
+  EXPECT_GE(warm.certificate.primal, cold.certificate.dual);
+  EXPECT_GE(cold.certificate.primal, warm.certificate.dual);
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, WarmStart, ::testing::Values(SolverName::block, SolverName::apg, SolverName::lsfw),
