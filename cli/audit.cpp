@@ -120,11 +120,12 @@ double liblinear_scale(const Audit& audit) {
 }
 
 Json to_json(const Arguments& arguments, const Audit& audit) {
-  const auto& [primal, optimum, least, most, training] = audit.result;
+  const auto& [primal, least_primal, optimum, least, most, training] = audit.result;
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
   Json document = Json::object();
   document["status"] = topwolf::to_string(training.status);
   document["objective"] = primal;
+  document["objective_at_least"] = least_primal;
   document["excess_at_least"] = finite(least);
   document["excess_at_most"] = finite(most);
   document["optimum_at_least"] = optimum.dual;
@@ -152,7 +153,7 @@ Json to_json(const Arguments& arguments, const Audit& audit) {
 }
 
 std::string to_text(const Audit& audit) {
-  const auto& [primal, optimum, least, most, training] = audit.result;
+  const auto& [primal, least_primal, optimum, least, most, training] = audit.result;
   const Model& solved = training.model;
   std::string text =
       fmt::format("{} rows, {} features, {} classes; {}; C = {:.6g}, lambda = {:.6g}{}\n", audit.data.X.rows(),
@@ -163,10 +164,14 @@ std::string to_text(const Audit& audit) {
   const auto row = [&](std::string_view name, double value) {
     text += fmt::format("{:<20} {:>16.9g} {:>20.9g}\n", name, value, value * liblinear_scale(audit));
   };
-  row("the model", primal);
+  // What is told apart below is not rounding's doing, unless the model's scores cancel.
+  const bool cancels = primal - least_primal > 1e-9 * primal;
+  row(cancels ? "the model at most" : "the model", primal);
+  if (cancels) row("the model at least", least_primal);
   row("the optimum at most", optimum.primal);
   row("the optimum at least", optimum.dual);
   text += fmt::format("\nthe model is {}\n", excess_sentence(least, most));
+  if (cancels) text += "its scores are differences of much larger numbers: double cannot tell its objective closer\n";
   if (training.status == Status::stalled && audit.data.X.precision() == Precision::float32)
     text += "float32 cannot come closer; --precision float64 can\n";
   return text;

@@ -240,6 +240,9 @@ constexpr std::array exit_rows{
     ExitRow{130, "ended by SIGINT; training writes the best model so far, unless a second signal comes"},
     ExitRow{141, "the reader of standard output went away"},
     ExitRow{143, "ended by SIGTERM; training writes the best model so far"},
+    ExitRow{152,
+            "killed by SIGXCPU, the limit on processor time (ulimit -t), as a shell says it; so end all signals not "
+            "named here, at once"},
 };
 
 }  // namespace

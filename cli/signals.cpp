@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -32,9 +33,36 @@ extern "C" void on_signal(int number) {
   errno = error;
 }
 
+// Everything else that would end the program ends it still, in its own way: by the same signal, with its core file.
+extern "C" void on_end(int number) {
+  remove_temporaries();
+  raise(number);  // SA_RESETHAND has put the default back
+}
+
+// Whether a signal that nobody handles lets the program live, or cannot be handled.
+bool harmless(int number) {
+  constexpr std::array kept{SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP, SIGKILL};
+  return std::find(kept.begin(), kept.end(), number) != kept.end();
+}
+
+void install_endings() {
+  struct sigaction action {};
+  action.sa_handler = on_end;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  sigemptyset(&action.sa_mask);
+  for (int number = 1; number <= SIGRTMAX; ++number) {
+    struct sigaction before {};
+    if (harmless(number) || sigaction(number, nullptr, &before) != 0) continue;
+    if (before.sa_handler == SIG_DFL) sigaction(number, &action, nullptr);
+  }
+}
+
 }  // namespace
 
 void install_signal_handlers() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  install_endings();
   on_terminal = isatty(STDERR_FILENO) != 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -48,8 +76,6 @@ void install_signal_handlers() {
     const bool ignored = sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
     if (number != SIGHUP || !ignored) sigaction(number, &action, nullptr);
   }
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void hold_signals() {

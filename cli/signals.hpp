@@ -1,6 +1,6 @@
 // SIGINT, SIGTERM and SIGHUP: outside training they end the program at once; in training the first one asks for an
-// orderly end with the best model so far, and a second one ends the program at once. No unfinished file stays. SIGHUP
-// is ignored where it was at the start, as nohup has it.
+// orderly end with the best model so far, and a second one ends the program at once. SIGHUP is ignored where it was at
+// the start, as nohup has it. What other signals do they still do. No unfinished file stays, whichever it is.
 #pragma once
 
 namespace topwolf::cli {

@@ -10,7 +10,8 @@
 namespace topwolf {
 
 struct AuditResult {
-  double primal = 0.0;        // P at the model's weights as they are, in double
+  double primal = 0.0;        // P at the model's weights as they are is at most this, ...
+  double least_primal = 0.0;  // ... and at least this: far apart only where scores cancel
   Certificate optimum;        // it lies between the dual and the lowest primal seen, the model's included
   double least_excess = 0.0;  // P / optimum - 1 is at least this
   double most_excess = 0.0;   // and at most this; infinite where the dual is not above 0

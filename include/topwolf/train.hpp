@@ -24,8 +24,15 @@ using Observer = std::function<bool(const Progress&)>;
 
 TrainResult train(const Dataset& data, const TrainOptions& options = {}, const Observer& observer = {});
 
-// P(W) in double (docs/maths.md, P1), at weights (m x D) from anywhere, or with class features at V (p x D); the loss,
-// lambda and the bias are the options'. Where kept_columns() names columns, weights on these alone will do.
+// P(W) lies between the two, whatever rounding did (docs/maths.md, P1, G1); infinite `most` where a score overflows.
+// The two are some 1e-14 of P apart, unless scores cancel.
+struct PrimalRange {
+  double least = 0.0, most = 0.0;
+};
+// At weights (m x D) from anywhere, or with class features at V (p x D); the loss, lambda and the bias are the
+// options'. Where kept_columns() names columns, weights on these alone will do.
+PrimalRange objective_range(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);
+// P(W) rounded up: a bound on the optimum, too.
 double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);
 
 // A sentence when C ||x||^2 is so large that convergence will be slow, naming the remedy; else empty.

@@ -65,6 +65,7 @@ struct DualSums {
 struct LossSum {
   long double sum = 0.0L;       // loss; the true one is at most this and ...
   long double rounding = 0.0L;  // ... this more
+  long double least = 0.0L;     // the true one is at least this, where AtRows asked for it
 };
 
 // What a certificate must know about an A whose rows were measured and put into Q (L9). A row can still miss Q by
@@ -181,6 +182,7 @@ class Engine {
     const Dual* A = nullptr;
     BlockAscent* ascent = nullptr;               // of this engine: sees the shares of the gap (G2) at W and A
     std::vector<std::int32_t>* ranks = nullptr;  // how many classes come before each example's own; also of weight 0
+    bool least = false;                          // LossSum::least, too
   };
   // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double. Not a number where a score overflows.
   virtual LossSum loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;

@@ -1,9 +1,14 @@
-// Recomputes what a model claims. See verify.hpp.
+// Recomputes what a model claims, as bounds that hold whatever rounding does (docs/maths.md, G4): the primal is not
+// rounded down, nor the dual up. See verify.hpp.
 #include "report/verify.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -19,8 +24,23 @@ namespace topwolf {
 namespace {
 
 using Vector = std::vector<double>;
+using Real = long double;
 
-// The non-zeros of one example, the constant feature included.
+template <class T>
+constexpr T unit_roundoff = std::numeric_limits<T>::epsilon() / 2;
+
+// So many roundings in long double, and some more for what is done with the sum.
+Real roundings(std::size_t count) {
+  return static_cast<Real>(count + 16) * unit_roundoff<Real>;
+}
+
+Real norm2(std::span<const double> values) {
+  Real total = 0.0L;
+  for (const double x : values) total += static_cast<Real>(x) * x;
+  return total;
+}
+
+// The non-zeros of one example, the constant feature included; or of one row of phi.
 struct Example {
   std::vector<std::int64_t> column;
   Vector value;
@@ -29,6 +49,7 @@ struct Example {
     column.push_back(c);
     value.push_back(x);
   }
+  Real length() const { return std::sqrt(norm2(value)) * (1.0L + roundings(value.size())); }
 };
 
 // Calls body(column, value) for what row i stores.
@@ -131,7 +152,10 @@ Vector margins_of(const Dataset& data, const Model& model, std::int64_t i) {
 // phi row by row; the identity where there are no class features.
 struct ClassRows {
   std::int64_t p = 0;
-  std::vector<Example> row;  // m
+  std::vector<Example> row;    // m
+  std::vector<Real> length{};  // m
+  Real longest = 0.0L;         // of the rows
+  std::int64_t most = 0;       // non-zeros of a row
 };
 
 ClassRows class_rows(const Classifier& model) {
@@ -146,131 +170,266 @@ ClassRows class_rows(const Classifier& model) {
     std::visit([&](const auto& rows) { for_stored(rows, j, [&](std::int64_t c, double x) { phi.row[j].add(c, x); }); },
                model.class_features.view());
   }
+  for (const Example& row : phi.row) {
+    phi.length.push_back(row.length());
+    phi.longest = std::max(phi.longest, phi.length.back());
+    phi.most = std::max(phi.most, static_cast<std::int64_t>(row.column.size()));
+  }
   return phi;
 }
 
-// (D x m): the features of one example then meet all classes in one plain loop.
-Vector transposed_weights(const Classifier& model, const ClassRows& phi) {
-  const std::int64_t m = model.m(), D = model.D();
+// ---- The primal
+
+// The trained weights V (p x D; W where there is no phi), the other way round: the features of one example then meet
+// all rows of V in one plain loop.
+struct Weights {
+  Vector transposed;    // (D x p)
+  Real longest = 0.0L;  // no w_j = phi_j V is longer, nor the sum of |phi_jr| ||v_r||
+  Real norm2 = 0.0L;    // ||V||^2, not rounded down
+};
+
+Weights weights_of(const Model& model, const ClassRows& phi) {
+  const std::int64_t D = model.D();
   const Vector& V = trained(model);
-  Vector weights(static_cast<std::size_t>(D * m), 0.0);
-  for (std::int64_t j = 0; j < m; ++j) {
-    const Example& row = phi.row[j];
-    for (std::size_t e = 0; e < row.column.size(); ++e) {
-      for (std::int64_t c = 0; c < D; ++c) weights[c * m + j] += row.value[e] * V[row.column[e] * D + c];
-    }
+  Weights weights{Vector(V.size())};
+  for (std::int64_t r = 0; r < phi.p; ++r) {
+    const std::span<const double> row(V.data() + r * D, static_cast<std::size_t>(D));
+    for (std::int64_t c = 0; c < D; ++c) weights.transposed[c * phi.p + r] = row[c];
+    const Real of_row = norm2(row);
+    weights.norm2 += of_row;
+    weights.longest = std::max(weights.longest, of_row);
   }
+  weights.norm2 *= 1.0L + roundings(static_cast<std::size_t>(D + phi.p));
+  const bool mapped = model.class_features.rows() > 0;
+  weights.longest = std::sqrt(mapped ? weights.norm2 : weights.longest) * phi.longest;
+  weights.longest *= 1.0L + roundings(static_cast<std::size_t>(D));
   return weights;
 }
 
-// ||phi^T S||^2 / scale^2 for S^T (D x m). Divided before it is squared, here and below: the squares themselves need
-// not fit in a double.
-double mapped_norm2(const Vector& transposed, const ClassRows& phi, double scale) {
-  const auto m = static_cast<std::int64_t>(phi.row.size());
-  const std::int64_t D = static_cast<std::int64_t>(transposed.size()) / m;
-  double total = 0.0;
-  Vector sum(static_cast<std::size_t>(phi.p));
-  for (std::int64_t c = 0; c < D; ++c) {
-    std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::int64_t j = 0; j < m; ++j) {
-      const Example& row = phi.row[j];
-      for (std::size_t e = 0; e < row.column.size(); ++e) sum[row.column[e]] += row.value[e] * transposed[c * m + j];
+// Scores of one example, summed in pieces: a number then takes part in few additions. Of these classes alone, or of
+// all.
+constexpr std::size_t piece = 64;
+
+template <class T>
+std::vector<T> scores_of(const Example& example, const Vector& transposed, const ClassRows& phi,
+                         std::span<const std::size_t> classes) {
+  const auto p = static_cast<std::size_t>(phi.p);
+  std::vector<std::size_t> rows;  // of V, where they are few
+  for (const std::size_t j : classes) rows.insert(rows.end(), phi.row[j].column.begin(), phi.row[j].column.end());
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  std::vector<T> t(p, 0), part(p, 0);  // <x, v_r>
+  for (std::size_t q = 0; q < example.column.size(); ++q) {
+    const T x = static_cast<T>(example.value[q]);
+    const double* const v = transposed.data() + example.column[q] * phi.p;
+    if (rows.size() < p) {
+      for (const std::size_t r : rows) part[r] += x * static_cast<T>(v[r]);
+    } else {
+      for (std::size_t r = 0; r < p; ++r) part[r] += x * static_cast<T>(v[r]);
     }
-    for (const double x : sum) total += (x / scale) * (x / scale);
+    if ((q + 1) % piece != 0 && q + 1 != example.column.size()) continue;
+    for (std::size_t r = 0; r < p; ++r) t[r] += part[r];
+    std::fill(part.begin(), part.end(), T{0});
   }
-  return total;
-}
-
-double scaled_norm2(const Vector& v, double scale) {
-  double total = 0.0;
-  for (const double x : v) total += (scale * x) * (scale * x);
-  return total;
-}
-
-double example_loss(const Example& example, const Vector& weights, const Loss& loss, const Vector& delta,
-                    std::int64_t y) {
-  const std::size_t m = delta.size();
-  Vector s(m, 0.0);
-  for (std::size_t p = 0; p < example.column.size(); ++p) {
-    const double x = example.value[p];
-    const double* w = weights.data() + example.column[p] * static_cast<std::int64_t>(m);
-    for (std::size_t j = 0; j < m; ++j) s[j] += x * w[j];
+  std::vector<T> s(phi.row.size(), 0);
+  for (const std::size_t j : classes) {
+    const Example& row = phi.row[j];
+    for (std::size_t e = 0; e < row.column.size(); ++e) s[j] += static_cast<T>(row.value[e]) * t[row.column[e]];
   }
-  return smoothed_loss(loss, {delta, s, y});
+  return s;
 }
 
-// What one run over the data finds, example by example.
+// No score is off by more than a rounding for each addition that a term takes part in, and for its products, times
+// sum |x_c| |phi_jr| |v_rc| <= ||x|| times the longest weights.
+template <class T>
+T score_error(const Example& example, const Weights& weights, const ClassRows& phi) {
+  const std::size_t terms = example.column.size();
+  const Real steps = static_cast<Real>(std::min(terms, piece) + terms / piece + static_cast<std::size_t>(phi.most) + 8);
+  const Real off = steps * static_cast<Real>(unit_roundoff<T>) * example.length() * weights.longest;
+  return static_cast<T>(off) * (1 + 2 * std::numeric_limits<T>::epsilon());
+}
+
+// y, and those that can be among the K largest or above 0.
+std::vector<std::size_t> deciding_classes(const Loss& loss, const Vector& delta, const Vector& s, std::int64_t y,
+                                          double off) {
+  Vector z(s.size());
+  for (std::size_t j = 0; j < s.size(); ++j) z[j] = delta[j] + s[j] - s[y];
+  Vector ranked = z;
+  const auto last = ranked.begin() + static_cast<std::ptrdiff_t>(loss.rho.size() - 1);
+  std::nth_element(ranked.begin(), last, ranked.end(), std::greater<>());
+  const double least = std::min(0.0, *last) - 8.0 * off;
+  std::vector<std::size_t> classes;
+  for (std::size_t j = 0; j < z.size(); ++j) {
+    if (z[j] >= least || static_cast<std::int64_t>(j) == y) classes.push_back(j);
+  }
+  return classes;
+}
+
+// In double nothing vanishes beside what rounding is allowed for if all numbers are of such a size, or 0.
+bool ordinary(Real size) {
+  return size == 0.0L || (size > 1e-75L && size < 1e75L);
+}
+
+bool ordinary(const Loss& loss) {
+  return ordinary(loss.smoothing) && ordinary(loss.rho.front()) && ordinary(loss.rho.back());
+}
+
+// The loss is not above this. Where double may lose more than `allowed`, the scores that decide are computed in long
+// double. The others stay, rounded up: the loss grows with every score but that of y.
+Real loss_of_example(const Example& example, const Weights& weights, const ClassRows& phi, const Loss& loss,
+                     const Vector& delta, std::int64_t y, Real allowed) {
+  const double margin = *std::max_element(delta.begin(), delta.end());
+  const Real length = example.length();
+  std::vector<std::size_t> classes(delta.size());
+  std::iota(classes.begin(), classes.end(), std::size_t{0});
+  std::vector<Real> upper(delta.size());
+  if (ordinary(loss) && ordinary(margin) && ordinary(length) && ordinary(weights.longest) &&
+      ordinary(length * weights.longest)) {
+    const Vector s = scores_of<double>(example, weights.transposed, phi, classes);
+    const auto off = score_error<double>(example, weights, phi);
+    const ProvenLoss<double> found = proven_loss(loss, RowProblem<double>{delta, s, y, off});
+    if (static_cast<Real>(found.most) - found.about <= allowed) return found.most;
+    classes = deciding_classes(loss, delta, s, y, off);
+    for (std::size_t j = 0; j < s.size(); ++j) upper[j] = (static_cast<Real>(s[j]) + off) + unit_roundoff<double> * off;
+  }
+  const std::vector<Real> exact = scores_of<Real>(example, weights.transposed, phi, classes);
+  for (const std::size_t j : classes) upper[j] = exact[j];
+  if (!std::all_of(upper.begin(), upper.end(), [](Real x) { return std::isfinite(x); })) return INFINITY;
+  const std::vector<Real> margins(delta.begin(), delta.end());
+  return proven_loss(loss, RowProblem<Real>{margins, upper, y, score_error<Real>(example, weights, phi)}).most;
+}
+
+// ---- The dual
+
+// D of a point of the dual set near A, bit by bit. A row within `distance` of the set (row_miss) counts with the least
+// that the point there can be worth, and with the furthest that it can take W(A).
+struct DualSums {
+  Real terms = 0.0L;                  // sum of omega_i/N (<c_i, alpha_i> - smoothing/2 |alpha_i|^2), ...
+  Real size = 0.0L;                   // ... its terms without their signs, ...
+  Real moved = 0.0L;                  // ... and what moving the rows takes off at most
+  Vector W;                           // (m x D): the sum of omega_i/(lambda N) alpha_i x_i^T; W(A), but for phi
+  std::vector<Real> lengths;          // m: the sum of the lengths of what was added for a class, ...
+  std::vector<std::int64_t> entries;  // ... and of how many
+  Real drift = 0.0L;                  // how far the rows move W(A)
+};
+
+struct DualRow {
+  std::span<const std::int32_t> column;
+  std::span<const double> value;
+};
+
+void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, const Vector& delta, Real share,
+             const Model& model, const ClassRows& phi, DualSums& sums) {
+  if (alpha.column.empty()) return;
+  const std::int64_t D = model.D();
+  const Real length = example.length(), smoothing = model.provenance.loss.smoothing,
+             factor = share / model.provenance.lambda;
+  Real size = 0.0L, largest_margin = 0.0L;
+  for (const double x : delta) largest_margin = std::max(largest_margin, static_cast<Real>(std::abs(x)));
+  for (std::size_t e = 0; e < alpha.column.size(); ++e) {
+    const std::int64_t j = alpha.column[e];
+    const Real a = alpha.value[e], linear = share * delta[j] * a, squares = 0.5L * share * smoothing * a * a;
+    sums.terms -= linear + squares;
+    sums.size += std::abs(linear) + squares;
+    sums.lengths[j] += factor * std::abs(a) * length;
+    ++sums.entries[j];
+    size += std::abs(a);
+    const Real scaled = factor * a;
+    double* const w = sums.W.data() + j * D;
+    for (std::size_t q = 0; q < example.column.size(); ++q) {
+      double& cell = w[example.column[q]];
+      cell = static_cast<double>(cell + scaled * example.value[q]);
+    }
+  }
+  sums.moved += share * miss.distance * (largest_margin + smoothing * (size + miss.distance));
+  sums.drift += factor * 2.0L * miss.distance * length * phi.longest;
+}
+
+// ||W(A)||, not rounded down. A number of W sums as many terms as its class has entries, each time rounded to double,
+// and phi takes it to V in long double.
+Real longest_weights(const DualSums& sums, const ClassRows& phi, std::int64_t D) {
+  constexpr Real least = std::numeric_limits<double>::denorm_min();
+  const std::size_t m = phi.row.size();
+  std::vector<std::vector<std::pair<std::size_t, double>>> of(static_cast<std::size_t>(phi.p));
+  Real drift = sums.drift, total = 0.0L;
+  for (std::size_t j = 0; j < m; ++j) {
+    const auto entries = static_cast<Real>(sums.entries[j]);
+    for (std::size_t e = 0; e < phi.row[j].column.size(); ++e)
+      of[phi.row[j].column[e]].push_back({j, phi.row[j].value[e]});
+    drift += phi.length[j] * sums.lengths[j] * ((entries + 2.0L) * unit_roundoff<double> + roundings(m));
+    drift += phi.length[j] * entries * least * std::sqrt(static_cast<Real>(D));
+  }
+  for (const auto& classes : of) {
+    Real of_row = 0.0L;
+    for (std::int64_t c = 0; c < D; ++c) {
+      Real v = 0.0L;
+      for (const auto& [j, x] : classes) v += static_cast<Real>(x) * sums.W[j * static_cast<std::size_t>(D) + c];
+      of_row += v * v;
+    }
+    total += of_row;
+  }
+  return (std::sqrt(total) + drift) * (1.0L + roundings(static_cast<std::size_t>(D) + m + of.size()));
+}
+
+// ---- Both, in one run over the data
+
 struct Pass {
-  Vector loss;              // n: Phi_i at the model's weights
-  Vector infeasibility;     // n
   std::string fingerprint;  // of the data
   double weight_sum = 0.0;
-  double dual_terms = 0.0;  // sum of omega_i (<c_i, alpha_i> - smoothing/2 |alpha_i|^2)
-  Vector dual_weights;      // (D x m): sum of omega_i x_i alpha_i^T = lambda N W(A)^T
+  Vector infeasibility;  // n
+  Real primal = 0.0L;    // P at the model's weights is not above this, ...
+  Real dual = 0.0L;      // ... and D at a point of the dual set not below this
 };
 
 Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, const Loss& loss, const SparseRows& dual) {
-  const std::int64_t n = data.X.rows(), m = model.m();
-  const Vector weights = transposed_weights(model, phi);
+  const std::int64_t n = data.X.rows(), m = model.m(), D = model.D();
+  const Weights weights = weights_of(model, phi);
+  const auto omega = [&](std::int64_t i) { return data.weights.empty() ? 1.0 : data.weights[i]; };
+  Real N = 0.0L;
+  for (std::int64_t i = 0; i < n; ++i) N += omega(i);
   Pass pass;
-  pass.loss.resize(n);
+  pass.weight_sum = static_cast<double>(N);
+  if (!(N > 0.0L)) fail(ErrorKind::data, "the example weights sum to 0");
   pass.infeasibility.resize(n);
-  pass.dual_weights.assign(weights.size(), 0.0);
+  std::vector<Real> losses(static_cast<std::size_t>(n));
+  std::vector<RowMiss> miss(static_cast<std::size_t>(n));
+  const std::optional<Claim>& claim = model.provenance.claim;
+  const Real allowed = claim ? 0.1L * verification_tolerance * claim->certificate.primal : 0.0L;
   parallel_for(n, resolve_threads(0), [&](std::int64_t i) {
-    const Vector delta = margins_of(data, model, i);
-    pass.loss[i] = example_loss(example_of(data, model.bias, i), weights, loss, delta, data.y[i]);
+    const Example example = example_of(data, model.bias, i);
+    losses[i] = loss_of_example(example, weights, phi, loss, margins_of(data, model, i), data.y[i], allowed);
     Vector alpha(static_cast<std::size_t>(m), 0.0);
     for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) alpha[dual.column[p]] = dual.values[p];
-    pass.infeasibility[i] = row_infeasibility(loss, alpha, data.y[i]);
+    miss[i] = row_miss(loss, alpha, data.y[i]);
+    pass.infeasibility[i] = miss[i].infeasibility;
   });
+  DualSums sums;
+  sums.W.assign(static_cast<std::size_t>(m * D), 0.0);
+  sums.lengths.assign(static_cast<std::size_t>(m), 0.0L);
+  sums.entries.assign(static_cast<std::size_t>(m), 0);
+  Real over = 1.0L;
   for (std::int64_t i = 0; i < n; ++i) {
-    const double omega = data.weights.empty() ? 1.0 : data.weights[i];
-    const Vector delta = margins_of(data, model, i);
-    const Example example = example_of(data, model.bias, i);
-    pass.weight_sum += omega;
-    for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) {
-      const std::int64_t j = dual.column[p];
-      const double alpha = dual.values[p];
-      pass.dual_terms -= omega * (delta[j] * alpha + 0.5 * loss.smoothing * alpha * alpha);
-      for (std::size_t q = 0; q < example.column.size(); ++q) {
-        pass.dual_weights[example.column[q] * m + j] += omega * alpha * example.value[q];
-      }
-    }
+    const auto count = static_cast<std::size_t>(dual.row_begin[i + 1] - dual.row_begin[i]);
+    if (!(omega(i) > 0.0)) continue;
+    pass.primal += omega(i) / N * losses[i];
+    over = std::max(over, miss[i].ratio);
+    add_row({{dual.column.data() + dual.row_begin[i], count}, {dual.values.data() + dual.row_begin[i], count}}, miss[i],
+            example_of(data, model.bias, i), margins_of(data, model, i), omega(i) / N, model, phi, sums);
   }
+  const Real lambda = model.provenance.lambda, up = 1.0L + roundings(static_cast<std::size_t>(2 * n));
+  pass.primal = (pass.primal + 0.5L * lambda * weights.norm2) * up;
+  const Real length = longest_weights(sums, phi, D);
+  const Real rounding = roundings(dual.values.size() + static_cast<std::size_t>(2 * n)) * (sums.size + sums.moved);
+  pass.dual = sums.terms - sums.moved - rounding - 0.5L * lambda * length * length * up;
+  // D(A / t) >= D(A) / t, because D is concave and D(0) = 0.
+  if (pass.dual > 0.0L) pass.dual /= over * up;
   return pass;
 }
 
-// What infeasibility can have added to the dual. A row that leaves its set by e (in units of R = sum(rho)) is within it
-// when divided by 1 + e R / rho_1, so it is off by at most 2 R e R / rho_1 in sum; that meets scores of the optimum,
-// which are bounded because lambda/2 ||W*||^2 <= P.
-double slack_of(const Dataset& data, const Model& model, const ClassRows& phi, const Loss& loss, const Pass& pass,
-                double primal) {
-  const bool costs = data.margins.given() || !model.provenance.loss.cost_matrix.empty();
-  double R = 0.0, largest_margin = costs ? 0.0 : 1.0, longest_phi2 = 0.0;
-  for (const double weight : loss.rho) R += weight;
-  for (const double cost : model.provenance.loss.cost_matrix) largest_margin = std::max(largest_margin, cost);
-  for (const Example& row : phi.row) {
-    double phi2 = 0.0;
-    for (const double x : row.value) phi2 += x * x;
-    longest_phi2 = std::max(longest_phi2, phi2);
-  }
-  const double length = std::sqrt(2.0 * longest_phi2) * std::sqrt(primal) / std::sqrt(model.provenance.lambda);
-  // In the top-k family beta_y must fit in, too, and what mends rank k is a part of rho_k, k < K.
-  const bool ranked = loss.family == Family::top_k && loss.rho.size() > 1;
-  const double least = ranked ? loss.rho[loss.rho.size() - 2] : loss.rho.front();
-  double slack = 0.0;
-  for (std::size_t i = 0; i < pass.infeasibility.size(); ++i) {
-    if (!(pass.infeasibility[i] > 0.0)) continue;
-    double x2 = 0.0;
-    for (const double x : example_of(data, model.bias, static_cast<std::int64_t>(i)).value) x2 += x * x;
-    if (data.margins.given()) {
-      for (const double x : margins_of(data, model, static_cast<std::int64_t>(i)))
-        largest_margin = std::max(largest_margin, x);
-    }
-    const double off = 2.0 * R * pass.infeasibility[i] * R / least;
-    slack += (data.weights.empty() ? 1.0 : data.weights[i]) * off * (largest_margin + 2.0 * std::sqrt(x2) * length);
-  }
-  return slack / pass.weight_sum;
+// The double that is not below.
+double rounded_up(Real x) {
+  const auto near = static_cast<double>(x);
+  return static_cast<Real>(near) < x ? std::nextafter(near, std::numeric_limits<double>::infinity()) : near;
 }
 
 // The first objection, or the confirmation. Written so that a claim that is not a number fails.
@@ -291,12 +450,14 @@ std::string judge(const Provenance& made, const Pass& pass, Verification& v) {
                        worst - pass.infeasibility.begin() + 1, v.infeasibility, verification_tolerance);
   }
   if (!(made.claim->certificate.primal >= v.primal - allowance)) {
-    return fmt::format("The claim is false: the model says its primal is {:.12g}, but it is {:.12g}.",
-                       made.claim->certificate.primal, v.primal);
+    return fmt::format(
+        "The claim does not hold: the model says its primal is {:.12g}, but what can be proven is {:.12g}.",
+        made.claim->certificate.primal, v.primal);
   }
   if (!(made.claim->certificate.dual <= v.dual + allowance)) {
-    return fmt::format("The claim is false: the model says the dual reaches {:.12g}, but it reaches {:.12g}.",
-                       made.claim->certificate.dual, v.dual);
+    return fmt::format(
+        "The claim does not hold: the model says the dual reaches {:.12g}, but what can be proven is {:.12g}.",
+        made.claim->certificate.dual, v.dual);
   }
   v.holds = true;
   return fmt::format("The claim holds: the optimum lies between {:.12g} and {:.12g}.", v.dual, v.primal);
@@ -317,20 +478,11 @@ Verification verify(const Dataset& given, const Model& claimed, const SparseRows
     static_cast<Classifier&>(model) = std::move(shared.classifier);
   }
   const Loss loss = loss_of(model.provenance.loss, model.m());
-  const ClassRows phi = class_rows(model);
-  Pass pass = run_over(data, model, phi, loss, dual);
+  Pass pass = run_over(data, model, class_rows(model), loss, dual);
   pass.fingerprint = hash;
-  if (!(pass.weight_sum > 0.0)) fail(ErrorKind::data, "the example weights sum to 0");
-
-  double losses = 0.0;
-  for (std::size_t i = 0; i < pass.loss.size(); ++i) {
-    losses += (data.weights.empty() ? 1.0 : data.weights[i]) * pass.loss[i];
-  }
-  const double N = pass.weight_sum, lambda = model.provenance.lambda;
   Verification v;
-  v.primal = 0.5 * scaled_norm2(trained(model), std::sqrt(lambda)) + losses / N;
-  v.dual = pass.dual_terms / N - 0.5 * mapped_norm2(pass.dual_weights, phi, std::sqrt(lambda) * N);
-  v.dual -= slack_of(data, model, phi, loss, pass, v.primal);
+  v.primal = rounded_up(pass.primal);
+  v.dual = -rounded_up(-pass.dual);
   v.gap = v.primal - v.dual;
   v.relative_gap = v.gap <= 0.0 ? 0.0 : v.gap / v.primal;
   v.infeasibility = *std::max_element(pass.infeasibility.begin(), pass.infeasibility.end());

@@ -39,6 +39,12 @@ double primal_bound(const Problem& problem, double W_length, const LossSum& loss
   return bound > 0.0 || loss.sum > 0.0L ? bound + vanishing : bound;
 }
 
+double primal_floor(const Problem& problem, double W_length, const LossSum& loss) {
+  constexpr double down = 1.0 - 6.0 * few;
+  const double bound = down * (regulariser(problem, W_length) + static_cast<double>(loss.least / problem.N));
+  return bound > vanishing && std::isfinite(bound) ? bound - vanishing : 0.0;
+}
+
 double dual_bound(const Problem& problem, const DualSketch& sketch) {
   const double up = 1.0 + 5.0 * few + sketch.rounding, down = 1.0 - 5.0 * few - sketch.rounding;
   const auto mean = static_cast<double>(sketch.c_alpha / problem.N),

@@ -29,6 +29,9 @@ double squared_norm(const std::vector<double>& W);
 // P(W) is not above this; infinite where an overflow hides it.
 double primal_bound(const Problem& problem, double W_length, const LossSum& loss);
 
+// P(W) is not below this, given LossSum::least.
+double primal_floor(const Problem& problem, double W_length, const LossSum& loss);
+
 // What is known of a feasible dual whose rows are not at hand, or not quite these.
 struct DualSketch {
   double W_length = 0.0;           // of a W that lies ...

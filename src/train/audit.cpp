@@ -64,19 +64,19 @@ std::vector<double> weights_for(const Classifier& model, std::int64_t d, double 
 }
 
 // P at the model's weights, where it has some for every column or for a few only.
-double objective_of(const Classifier& model, const Dataset& rows, const TrainOptions& options) {
+PrimalRange objective_of(const Classifier& model, const Dataset& rows, const TrainOptions& options) {
   if (rows.X.cols() < model.d) {
     fail(ErrorKind::data, "the data has {} features, but the model has {}", rows.X.cols(), model.d);
   }
-  if (model.columns.empty()) return objective(rows, options, weights_for(model, rows.X.cols(), options.bias));
+  if (model.columns.empty()) return objective_range(rows, options, weights_for(model, rows.X.cols(), options.bias));
   const SharedColumns shared = on_shared_columns(rows.X, model);
   Dataset narrow = rows;
   narrow.X = shared.X;
   narrow.normalization = {};
-  return objective(narrow, options, weights_for(shared.classifier, narrow.X.cols(), options.bias));
+  return objective_range(narrow, options, weights_for(shared.classifier, narrow.X.cols(), options.bias));
 }
 
-// G3. P / optimum - 1, if the optimum were at `optimum`.
+// G3. P / optimum - 1, if P and the optimum were at these.
 double excess(double primal, double optimum) {
   if (primal <= optimum) return 0.0;
   return optimum > 0.0 ? primal / optimum - 1.0 : std::numeric_limits<double>::infinity();
@@ -98,13 +98,15 @@ AuditResult audit(const Dataset& data, const Model& model, const TrainOptions& o
   check_model(model, "the audited model");
   const Dataset rows = with_classes_of(model, data);
   AuditResult result;
-  result.primal = objective_of(model, rows, options);
+  const PrimalRange own = objective_of(model, rows, options);
+  result.primal = own.most;
   if (!std::isfinite(result.primal))
     fail(ErrorKind::data, "the model's weights are too large: its objective overflows");
   result.training = train(rows, options, observer);
   result.optimum = result.training.certificate;
   result.optimum.primal = std::min(result.optimum.primal, result.primal);
-  result.least_excess = excess(result.primal, result.optimum.primal);
+  result.least_primal = std::max(own.least, result.optimum.dual);
+  result.least_excess = excess(result.least_primal, result.optimum.primal);
   result.most_excess = excess(result.primal, result.optimum.dual);
   return result;
 }

@@ -66,8 +66,12 @@ TrainResult train(const Dataset& data, const TrainOptions& asked, const Observer
   return trainer.result(options, std::move(fit));
 }
 
-double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
+PrimalRange objective_range(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
   return Trainer(data, options).primal(options, W);
+}
+
+double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
+  return objective_range(data, options, W).most;
 }
 
 std::string conditioning_warning(const Dataset& data, const TrainOptions& options) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/length.hpp"
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "data/columns.hpp"
@@ -239,7 +240,7 @@ SparseRows Trainer::dual() const {
   return engine_->rows_of(*solver_->dual());
 }
 
-double Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
+PrimalRange Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
   set_loss(options, data_.margins, problem_);
   const auto engine = make_engine(problem_, {.threads = threads_, .classes = map_, .lengths2 = lengths2_});
   const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
@@ -249,8 +250,8 @@ double Trainer::primal(const TrainOptions& options, const std::vector<double>& W
          map_ ? "class features" : "classes", all);
   }
   const bool whole = size != engine->geometry().dimension;
-  const LossSum loss = engine->loss_sum(whole ? on_own_columns(W) : W);
-  return primal_value(problem_, squared_norm(W), static_cast<double>(loss.sum));
+  const LossSum loss = engine->loss_sum(whole ? on_own_columns(W) : W, {.least = true});
+  return {primal_floor(problem_, length(W), loss), primal_bound(problem_, length(W), loss)};
 }
 
 // Of weights on all columns.

@@ -63,8 +63,8 @@ class Trainer {
   // The weights of a fit, class by class (m x D).
   std::vector<double> class_weights(std::vector<double> W) const;
 
-  // P(W) in double, at weights on all columns or on columns().
-  double primal(const TrainOptions& options, const std::vector<double>& W);
+  // P at weights on all columns or on columns().
+  PrimalRange primal(const TrainOptions& options, const std::vector<double>& W);
 
   const Dataset& data() const { return data_; }
   const Method& method() const { return method_; }

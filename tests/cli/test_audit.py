@@ -1,6 +1,7 @@
 """topwolf audit: the model's objective against a plain computation, the bracket against a tight optimum."""
 
 import subprocess
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import support
 
 KEYS = (
-    "status objective excess_at_least excess_at_most optimum_at_least optimum_at_most liblinear_scale iterations "
+    "status objective objective_at_least excess_at_least excess_at_most optimum_at_least optimum_at_most liblinear_scale iterations "
     "load_seconds train_seconds n d m loss k rho smoothing lambda C bias normalize tolerance precision threads seed "
     "model version warnings"
 ).split()
@@ -270,3 +271,20 @@ def test_the_help_names_the_formats_and_liblinears_scale(topwolf):
     text = " ".join(topwolf("audit", "--help").stdout.split())
     for words in ("LIBLINEAR model", ".npy", ".npz", "C N = 1/lambda times ours", "scikit-learn", "[1e-4]"):
         assert words in text, words
+
+
+def test_scores_that_cancel_are_not_believed(topwolf, tmp_path):
+    """1e17 - 1e17 - 7: the model's objective is 2.50125 and the optimum 0.5, which double does not see."""
+    rows = np.array([[-7.0, 1e17, -1e17, 5.0, -1.0], [0.0] * 5])
+    weights = np.array([[0.5] * 5, [-0.5] * 5])
+    for name, array in {"d": rows, "l": np.array([0, 1]), "w": weights}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    words = ["audit", "-q", "d.npy", "--labels", "l.npy", "w.npy", "--lambda", "1e-3", "--precision", "float64"]
+    found = topwolf.json(*words)
+    s = [[sum(Fraction(float(x)) * Fraction(float(w)) for x, w in zip(row, of)) for of in weights] for row in rows]
+    truth = Fraction(1, 1000) / 2 * Fraction(10, 4) + sum(max(0, 1 + s[i][1 - i] - s[i][i]) for i in range(2)) / 2
+    assert float(truth) == pytest.approx(2.50125)
+    assert found["objective_at_least"] <= truth <= found["objective"]
+    assert found["excess_at_least"] <= truth / Fraction(found["optimum_at_least"]) - 1
+    assert found["excess_at_most"] >= truth / Fraction(found["optimum_at_most"]) - 1
+    assert "double cannot tell its objective closer" in topwolf(*words).stdout

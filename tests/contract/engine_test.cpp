@@ -114,6 +114,15 @@ TEST_P(EngineContract, LossSumIsThatOfTheDefinitionInDouble) {
   EXPECT_LE(found.rounding, 1e-9 * expected);
 }
 
+TEST_P(EngineContract, TheLossLiesBetweenItsBounds) {
+  const auto engine = case_.engine(2);
+  const double expected = plain_.loss_sum(W_);
+  const LossSum found = engine->loss_sum(W_, {.least = true});
+  EXPECT_LE(found.least, expected * (1.0 + 1e-14));
+  EXPECT_GE(found.least, expected * (1.0 - 1e-9)) << "a bound that says nothing";
+  EXPECT_EQ(engine->loss_sum(W_).sum, found.sum);
+}
+
 TEST_P(EngineContract, TheLossAtZeroIsNotRoundedDown) {
   const auto engine = case_.engine();
   const double expected = plain_.loss_sum(Vector(W_.size(), 0.0)),

@@ -32,8 +32,9 @@ def environment(kind="", at=0, **more):
     return {**os.environ, "LD_PRELOAD": str(SHIM), "FAIL_CALL": kind, "FAIL_AT": str(at), **more}
 
 
-def start(folder, words, env=None):
-    return subprocess.Popen([BIN, *words], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(folder, words, env=None, **more):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([BIN, *words], cwd=folder, env=env, text=True, **pipes, **more)
 
 
 def run(folder, words, env=None):

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import resource
 import signal
 import time
 
@@ -50,6 +51,41 @@ def test_a_signal_while_writing_leaves_no_temporary(folder, writer, number):
     assert process.returncode == 128 + number and err == ""
     assert temporaries(folder) == [] and (folder / "out").read_text() == OLD
     assert not list(folder.glob("out.*"))
+
+
+ENDINGS = "QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 ALRM STKFLT XCPU VTALRM PROF IO PWR SYS RTMIN RTMAX".split()
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_any_other_signal_ends_the_program_in_its_own_way_and_leaves_no_temporary(folder, name):
+    number = getattr(signal, "SIG" + name)
+    process = writing(folder, ["train", "--quiet", "t.svm", "out"])
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    assert process.returncode == -number
+    assert temporaries(folder) == [] and (folder / "out").read_text() == OLD
+
+
+def test_a_signal_that_was_ignored_at_the_start_stays_ignored(folder):
+    handler = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    try:
+        process = writing(folder, WRITERS["predict"])
+    finally:
+        signal.signal(signal.SIGUSR1, handler)
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(0.2)
+    assert process.poll() is None and len(temporaries(folder)) == 1
+    process.terminate()
+    process.communicate(timeout=20)
+
+
+def test_a_limit_on_processor_time_leaves_no_temporary(folder):
+    words = ["train", "--quiet", "t.svm", "m2.topwolf", "--trace", "trace.jsonl", "--tolerance", "1e-300"]
+    words += ["--solver", "stdfw", "--max-iterations", "1000000000"]
+    process = start(folder, words, None, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 20)))
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGXCPU
+    assert temporaries(folder) == [] and not (folder / "trace.jsonl").exists()
 
 
 def test_a_second_signal_while_training_saves_leaves_no_temporary(folder):

@@ -118,9 +118,14 @@ class ToyEngine final : public HostEngine {
     const double longest = std::sqrt(std::inner_product(W.begin(), W.end(), W.begin(), 0.0));
     for (std::int64_t i = 0; i < rows_.n; ++i) {
       const Weights s = rows_.scores(i, W);
-      const LossSum row = certified_row(problem_, i, s.data(), std::sqrt(length2(i)) * longest, rows_.D, space_);
+      const double farthest = std::sqrt(length2(i)) * longest;
+      const LossSum row = certified_row(problem_, i, s.data(), farthest, rows_.D, space_);
       sums.sum += problem_.weight(i) * row.sum;
       sums.rounding += problem_.weight(i) * (row.rounding + 1e-15 * static_cast<double>(rows_.n) * row.sum);
+      if (wanted.least) {
+        const double least = least_row(problem_, i, s.data(), farthest, rows_.D, space_);
+        sums.least += problem_.weight(i) * (1.0 - 1e-15 * static_cast<double>(rows_.n)) * least;
+      }
       if (wanted.ranks) wanted.ranks->push_back(rank(s.data(), rows_.m, problem_.label(i)));
       if (wanted.ascent) see_share(*wanted.ascent, i, s.data(), *wanted.A, space_);
     }

@@ -239,11 +239,13 @@ class ClassEngine final : public HostEngine {
     LossSum out = plain_->loss_sum(W_, wanted);
     // G1: phi V is rounded too, by p roundings of ||phi_j|| ||V||.
     const double rounding = static_cast<double>(map_->p() + 2) * std::numeric_limits<double>::epsilon() / 2;
-    out.rounding += 2.0 * problem_.loss.rho_sum() * rounding * curvature().lengths * length(V);
+    double lifted = 2.0 * problem_.loss.rho_sum() * rounding * curvature().lengths * length(V);
     // Its numbers can underflow as well, before they meet x.
     const double flushed = std::numeric_limits<double>::denorm_min() * static_cast<double>(map_->p()) *
                            std::sqrt(static_cast<double>(geometry().dimension));
-    out.rounding += 2.0 * problem_.loss.rho_sum() * flushed * plain_->curvature().lengths;
+    lifted += 2.0 * problem_.loss.rho_sum() * flushed * plain_->curvature().lengths;
+    out.rounding += lifted;
+    out.least = std::max(0.0L, out.least - lifted);
     return out;
   }
 

@@ -94,6 +94,7 @@ class PanelEngine final : public HostEngine {
         const LossSum loss = certified_row(problem_, i, s, longest, map_.terms(i), mine.row);
         sum.sum += problem_.weight(i) * loss.sum;
         sum.rounding += problem_.weight(i) * loss.rounding;
+        if (wanted.least) sum.least += problem_.weight(i) * least_row(problem_, i, s, longest, map_.terms(i), mine.row);
         if (wanted.ranks) (*wanted.ranks)[static_cast<std::size_t>(i)] = rank(s, problem_.m, problem_.label(i));
         if (wanted.ascent) see_share(*wanted.ascent, i, s, *wanted.A, mine.row);
       }

@@ -72,6 +72,19 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
 
 namespace {
 
+// How far rounding can have driven the difference of two scores, whatever the loss does with it afterwards: a few
+// roundings of the longest score for each of its terms and each of the K ranks.
+double score_error(const Problem& problem, double longest, std::int64_t terms) {
+  constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
+  const auto count = static_cast<double>(terms);
+  const double roundings = 2.0 * count + 4.0 * static_cast<double>(problem.loss.K()) + 40.0;
+  return unit_roundoff * roundings * longest + std::numeric_limits<double>::denorm_min() * count;
+}
+
+bool all_finite(const double* s, std::int64_t m) {
+  return std::all_of(s, s + m, [](double x) { return std::isfinite(x); });
+}
+
 // Each score is off by `off` at most. The loss grows with them by at most sum(rho), and the envelope by the beta it has
 // and those it can gain on the way. What underflows is off by `least`, and then multiplied or divided by the smoothing.
 LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, const double* s, double off,
@@ -92,15 +105,10 @@ LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, c
 
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
                       RowSpace& space) {
-  constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
-  constexpr double least = std::numeric_limits<double>::denorm_min();
-  if (!std::all_of(s, s + problem.m, [](double x) { return std::isfinite(x); })) return {NAN, 0.0};
+  if (!all_finite(s, problem.m)) return {NAN, 0.0};
   // Without scores and margins there is nothing that could be rounded.
   if (longest == 0.0 && !(largest_margin(problem, i) > 0.0)) return {0.0, 0.0};
-  // A few roundings of the longest score for each of its terms and each of the K ranks.
-  const auto count = static_cast<double>(terms);
-  const double roundings = 2.0 * count + 4.0 * static_cast<double>(problem.loss.K()) + 40.0;
-  const double off = unit_roundoff * roundings * longest + least * count;
+  const double off = score_error(problem, longest, terms);
   const LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
   if (problem.loss.smoothing == 0.0) return found;
   // An envelope that is nothing beside its loss has no precision left; the loss itself bounds it too.
@@ -108,6 +116,53 @@ LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, d
   sharp.smoothing = 0.0;
   const LossSum plain = bounded_loss(problem, i, sharp, s, off, space);
   return plain.sum + plain.rounding < found.sum + found.rounding ? plain : found;
+}
+
+namespace {
+
+// The envelope is a maximum over Q (L4), hence not below what any point of Q is worth: here one near the maximiser,
+// as far as that misses Q (L9). Each score is off by `off` at most, and no longer than `longest`.
+double least_envelope(const Problem& problem, std::int64_t i, const double* s, double off, double longest,
+                      RowSpace& space) {
+  constexpr long double epsilon = std::numeric_limits<long double>::epsilon();
+  const Loss& loss = problem.loss;
+  const RowMargins delta = problem.margins(i);
+  const std::int64_t y = problem.label(i);
+  envelope(loss, delta, s, problem.m, y, space.u, space.scratch);
+  const Membership miss = membership(loss, y, space.u, space.scratch);
+  long double worth = 0.0L, size = 0.0L, beta_sum = 0.0L, norm2 = 0.0L;
+  for (const auto& [j, value] : space.u) {
+    if (j == y || value >= 0.0) continue;
+    const long double beta = -value, cost = margin(delta, j, y), s_j = s[j], s_y = s[y];
+    worth += beta * (cost + s_j - s_y);
+    size += beta * (cost + std::abs(s_j) + std::abs(s_y));
+    beta_sum += beta;
+    norm2 += beta * beta;
+  }
+  const long double squares = 0.5L * loss.smoothing * (norm2 + beta_sum * beta_sum);
+  const long double few = epsilon * static_cast<long double>(space.u.size() + loss.rho.size() + 8);
+  worth -= squares + few * (size + squares);
+  if (!(worth > 0.0L)) return 0.0;
+  // Divided by the ratio it keeps at least that part of its worth; then it moves to Q. What is measured is rounded too,
+  // and divided by a rank's weight in the top-k family.
+  const bool ranked = loss.family == Family::top_k && loss.rho.size() > 1;
+  const long double R = loss.rho_sum(), ratio = miss.ratio, mend = ranked ? 2.0L * R / *(loss.rho.end() - 2) : 0.0L;
+  const long double moved = miss.distance + few * (1.0L + mend) * R * ratio;
+  const long double steepest = largest_margin(problem, i) + 2.0L * longest + loss.smoothing * (2.0L * beta_sum + moved);
+  worth = worth / (std::max(1.0L, ratio) * (1.0L + few)) - moved * steepest - (beta_sum + moved) * off;
+  return worth > 0.0L ? static_cast<double>(worth * (1.0L - 1e-15L)) : 0.0;
+}
+
+}  // namespace
+
+// The loss itself is as steep downwards as upwards.
+double least_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
+                 RowSpace& space) {
+  if (!all_finite(s, problem.m)) return 0.0;
+  const double off = score_error(problem, longest, terms);
+  if (problem.loss.smoothing > 0.0) return least_envelope(problem, i, s, off, longest, space);
+  const LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
+  return found.sum > found.rounding ? static_cast<double>(found.sum - found.rounding) : 0.0;
 }
 
 double largest_margin(const Problem& problem, std::int64_t i) {
@@ -147,6 +202,7 @@ void add(const AscentSums& part, AscentSums& total) {
 void add(const LossSum& part, LossSum& total) {
   total.sum += part.sum;
   total.rounding += part.rounding;
+  total.least += part.least;
 }
 
 template void pass_row(const Problem&, std::int64_t, float*, Direction, RowView, RowSpace&, PassSums&);

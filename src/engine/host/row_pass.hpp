@@ -28,6 +28,10 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
                       RowSpace& space);
 
+// G1. Phi is not below this, given the same; 0 where a score overflowed.
+double least_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
+                 RowSpace& space);
+
 double largest_margin(const Problem& problem, std::int64_t i);
 
 // How many classes come before y; ties go to the lower class.

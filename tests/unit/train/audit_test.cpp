@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "support/plain_problem.hpp"
+#include "support/referee.hpp"
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
@@ -16,6 +17,7 @@ namespace TOPWOLF_FILE {
 using testing::golden;
 using ::testing::HasSubstr;
 using testing::PlainProblem;
+using testing::Referee;
 using testing::Samples;
 using testing::Storage;
 using testing::Vector;
@@ -86,7 +88,11 @@ TEST(AuditGolden, BracketsHoldTheTruthForEveryLoss) {
 }
 
 TEST_F(AuditOf, ZeroWeightsHaveTheObjectiveOne) {
-  EXPECT_DOUBLE_EQ(audit(data, model_of(Vector(20, 0.0), 4, 5), options).primal, 1.0);
+  const AuditResult result = audit(data, model_of(Vector(20, 0.0), 4, 5), options);
+  EXPECT_NEAR(result.primal, 1.0, 1e-13);
+  EXPECT_GE(result.primal, 1.0);
+  EXPECT_NEAR(result.least_primal, 1.0, 1e-13);
+  EXPECT_LE(result.least_primal, 1.0);
 }
 
 // The weights are doubles that float32 does not hold, and stay so where the features are float32.
@@ -210,6 +216,121 @@ TEST_F(AuditOf, WithoutALossTheOptimumIsZeroAndTheExcessHasNoBound) {
 TEST_F(AuditOf, TheObjectiveNeedsWeightsOfTheRightSize) {
   EXPECT_EQ(error_of(ErrorKind::data, [&] { objective(data, options, Vector(21, 0.0)); }),
             "there are 21 weights, but 4 classes x 5 features are needed");
+}
+
+// Scores of 1e17 - 1e17 - 7: in double they are anything. The optimum is 0.5, the model's objective 2.50125.
+TEST(AuditCancels, WhatDoubleCannotTellIsNotClaimed) {
+  const std::int64_t d = 5;
+  const Vector X{-7.0, 1e17, -1e17, 5.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+  Dataset data{Features(FeatureStore(DenseStore<double>{X, 2, d})), {0, 1}, {LabelType::integer, {"0", "1"}}, {}, 0};
+  Vector W;
+  for (std::int64_t f = 0; f < 2 * d; ++f) W.push_back(f < d ? 0.5 : -0.5);
+  const TrainOptions options = options_with({}, 1e-3);
+  const AuditResult result = audit(data, model_of(W, 2, d), options);
+  const double truth = 2.50125;
+  EXPECT_GE(result.primal, truth);
+  EXPECT_LE(result.least_primal, truth);
+  EXPECT_GE(result.most_excess, truth / result.optimum.primal - 1.0);
+  EXPECT_LE(result.least_excess, truth / result.optimum.dual - 1.0);
+}
+
+// A problem whose scores cancel, in numbers that a long double adds without rounding: multiples of 1/4 below 2^60.
+struct Cancelling {
+  Dataset data;
+  TrainOptions options;
+  Model model;
+
+  explicit Cancelling(std::uint64_t seed) : rng_(seed) {
+    const std::int64_t n = 1 + below(6), d = 4 + below(5), m = 2 + below(5);
+    const bool single = below(2) == 0, mapped = below(3) == 0;
+    options = options_with(loss(m), std::pow(10.0, -6.0 + 8.0 * rng_.uniform()), below(2) == 0 ? 0.0 : 1.0);
+    options.max_iterations = 50;
+    Vector X;
+    for (std::int64_t i = 0; i < n; ++i) row(d, X);
+    data.X = single ? Features(FeatureStore(DenseStore<float>{{X.begin(), X.end()}, n, d}))
+                    : Features(FeatureStore(DenseStore<double>{X, n, d}));
+    for (std::int64_t j = 0; j < m; ++j) data.classes.names.push_back(std::to_string(j));
+    for (std::int64_t i = 0; i < n; ++i) data.y.push_back(static_cast<std::int32_t>(below(m)));
+    const std::int64_t p = mapped ? 3 : m, D = d + (options.bias != 0.0 ? 1 : 0);
+    Vector phi, V;
+    for (std::int64_t c = 0; mapped && c < m * p; ++c) phi.push_back(static_cast<double>(below(3) - 1));
+    for (std::int64_t c = 0; c < p; ++c) weights(D, V);
+    model = model_of({}, m, d, options.bias);
+    model.W = V;
+    if (!mapped) return;
+    data.class_features = model.class_features = Features(FeatureStore(DenseStore<double>{phi, m, p}));
+    model.V = V;
+    model.W.assign(static_cast<std::size_t>(m * D), 0.0);
+    for (std::int64_t e = 0; e < m * p * D; ++e) {
+      model.W[static_cast<std::size_t>(e / (p * D) * D + e % D)] +=
+          phi[static_cast<std::size_t>(e / D)] * V[static_cast<std::size_t>(e % (p * D))];
+    }
+  }
+
+ private:
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(count)));
+  }
+  LossSpec loss(std::int64_t m) {
+    LossSpec spec;
+    spec.name = static_cast<LossName>(below(5));
+    const std::int64_t k = 1 + below(m - 1);
+    if (spec.name == LossName::top_k || spec.name == LossName::usunier) spec.k = k;
+    if (spec.name == LossName::weighted_top_k || spec.name == LossName::weighted_usunier) {
+      for (std::int64_t r = 0; r < k; ++r) spec.rho.push_back(std::ldexp(1.0, static_cast<int>(-r)));
+    }
+    if (below(2) == 0) spec.smoothing = std::pow(10.0, -6.0 + 8.0 * rng_.uniform());
+    return spec;
+  }
+  // One or two pairs of a large number and its negative, and small ones.
+  void row(std::int64_t d, Vector& X) {
+    Vector x(static_cast<std::size_t>(d));
+    for (double& value : x) value = static_cast<double>(below(15) - 7);
+    for (std::int64_t pair = below(3); pair > 0; --pair) {
+      const double large = std::ldexp(1.0, static_cast<int>(below(4) == 0 ? below(20) : 33 + below(23)));
+      x[static_cast<std::size_t>(below(d))] = large;
+      x[static_cast<std::size_t>(below(d))] = -large;
+    }
+    X.insert(X.end(), x.begin(), x.end());
+  }
+  // Mostly the same for all features: then pairs cancel.
+  void weights(std::int64_t D, Vector& V) {
+    const double common = 0.25 * static_cast<double>(below(9) - 4);
+    for (std::int64_t f = 0; f < D; ++f) {
+      V.push_back(below(8) == 0 ? 0.25 * static_cast<double>(below(9) - 4) : common);
+    }
+  }
+  Rng rng_;
+};
+
+TEST(AuditCampaign, TheBracketHoldsTheTruthWhereScoresCancel) {
+  int wide = 0, narrow = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    const Cancelling trial(seed);
+    const AuditResult result = audit(trial.data, trial.model, trial.options);
+    const Referee referee(trial.data, trial.options.loss, result.training.loss, result.training.lambda,
+                          trial.options.bias);
+    const bool mapped = trial.data.class_features.rows() > 0;
+    const Model& best = result.training.model;
+    const long double truth = referee.primal(mapped ? trial.model.V : trial.model.W);
+    // The optimum is not above either of these, nor below the dual.
+    const long double optimum = std::min(truth, referee.primal(mapped ? best.V : best.W));
+    const long double allowed = 1e-15L * truth;
+    ASSERT_GE(result.primal, truth - allowed);
+    ASSERT_LE(result.least_primal, truth + allowed);
+    ASSERT_LE(result.optimum.dual, optimum * (1.0L + 1e-12L));
+    ASSERT_GE(result.optimum.primal, result.optimum.dual * (1.0 - 1e-12));
+    if (result.optimum.dual > 0.0) {
+      ASSERT_LE(result.least_excess, truth / result.optimum.dual - 1.0L + 1e-15L);
+    }
+    if (optimum > 0.0L) {
+      ASSERT_GE(result.most_excess, truth / optimum - 1.0L - 1e-15L);
+    }
+    (result.primal > 1.001 * result.least_primal ? wide : narrow) += 1;
+  }
+  EXPECT_GT(wide, 50);
+  EXPECT_GT(narrow, 50);
 }
 
 TEST(AuditOptions, AreTheModelsOwn) {

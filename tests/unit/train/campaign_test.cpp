@@ -1,6 +1,7 @@
 // The certificate campaign: random problems over every loss, solver, storage, precision, smoothing, costs, margins,
 // weights, bias, normalisation, class features and taxonomies, at scales of features from 1e-20 to 1e20 and C from
-// 1e-12 to 1e12, stopped anywhere. What is reported must not be better than what is true. TOPWOLF_CAMPAIGN is how many.
+// 1e-12 to 1e12, stopped anywhere. What is reported must not be better than what is true, verify must confirm it, and a
+// forgery of it must not be confirmed. TOPWOLF_CAMPAIGN is how many.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/rng.hpp"
+#include "report/verify.hpp"
 #include "support/referee.hpp"
 #include "topwolf/topwolf.hpp"
 
@@ -182,6 +184,31 @@ Trial random_trial(std::uint64_t seed) {
   return trial;
 }
 
+// A claim that somebody made better than it is, or a dual that was moved out of its set.
+void judge_forgery(const Trial& trial, TrainResult forged, const Referee& referee, long double primal) {
+  Rng rng(trial.options.seed + 1);
+  Certificate& claim = forged.model.provenance.claim->certificate;
+  std::vector<double>& A = forged.dual.values;
+  const auto kind = A.empty() ? rng.below(2) : rng.below(4);
+  SCOPED_TRACE(fmt::format("forgery {}", kind));
+  if (kind == 0) claim.dual += 1e-6 * claim.primal;
+  if (kind == 1) claim.primal *= 1.0 - 1e-6;
+  if (kind == 2)
+    A[rng.below(A.size())] += (rng.uniform() < 0.5 ? 1.0 : -1.0) * (0.1 + rng.uniform()) * forged.loss.rho_sum();
+  if (kind == 3) {
+    for (double& value : A) value *= 1.01;
+  }
+  // Well beyond what a claim may be off by.
+  const bool false_primal =
+      claim.primal<primal*(1.0L - 1e-8L), false_dual = claim.dual> referee.dual(forged.dual) + 1e-8L * primal,
+             outside = referee.infeasibility(forged.dual) > 1e-8;
+  const Verification found = verify(trial.data, forged.model, forged.dual);
+  if (found.holds) {
+    EXPECT_FALSE(false_primal || false_dual || outside) << found.finding;
+    EXPECT_LE(found.dual, primal * (1.0L + 1e-15L)) << "the optimum is not above that";
+  }
+}
+
 // False where the program does not accept the problem.
 bool judge(const Trial& trial) {
   SCOPED_TRACE(trial.words);
@@ -214,6 +241,11 @@ bool judge(const Trial& trial) {
     const long double dual = referee.dual(result.dual);
     EXPECT_LE(claim.dual, dual + allowed);
     EXPECT_LE(referee.infeasibility(result.dual), 1e-12);
+    const Verification found = verify(trial.data, result.model, result.dual);
+    EXPECT_TRUE(found.holds) << found.finding;
+    EXPECT_GE(found.primal, primal - 1e-17L * std::abs(primal));
+    EXPECT_LE(found.dual, primal * (1.0L + 1e-15L));
+    judge_forgery(trial, result, referee, primal);
     return true;
   }
   TrainOptions other = trial.options;  // whatever it finds is not below the optimum
