@@ -10,7 +10,6 @@
 #include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "data/cost_matrix.hpp"
 #include "data_options.hpp"
 #include "model/coefficients.hpp"
 #include "problem_options.hpp"
@@ -19,6 +18,7 @@
 #include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
+#include "topwolf/structure.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf::cli {

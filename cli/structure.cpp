@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/fail.hpp"
-#include "data/cost_matrix.hpp"
 #include "data_options.hpp"
+#include "topwolf/structure.hpp"
 
 namespace topwolf::cli {
 

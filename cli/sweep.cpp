@@ -8,7 +8,6 @@
 #include "commands.hpp"
 #include "core/clock.hpp"
 #include "core/fail.hpp"
-#include "data/subset.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
 #include "plan.hpp"
@@ -18,6 +17,7 @@
 #include "selection.hpp"
 #include "signals.hpp"
 #include "structure.hpp"
+#include "topwolf/dataset.hpp"
 #include "training.hpp"
 
 namespace topwolf::cli {

@@ -10,7 +10,6 @@
 #include "core/clock.hpp"
 #include "core/escape.hpp"
 #include "held_out.hpp"
-#include "model/dual_file.hpp"
 #include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/html.hpp"
@@ -19,6 +18,7 @@
 #include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
+#include "topwolf/dual.hpp"
 #include "topwolf/topwolf.hpp"
 #include "training.hpp"
 

@@ -1,15 +1,15 @@
 // topwolf verify: the model's claim against its data and dual. Exit code 0 only if the claim holds.
-#include "report/verify.hpp"
+#include "topwolf/verify.hpp"
 
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "core/fail.hpp"
 #include "data_options.hpp"
-#include "model/dual_file.hpp"
 #include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
+#include "topwolf/dual.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf::cli {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -122,31 +123,14 @@ std::vector<double> balanced_class_weights(const Dataset& data);
 // Multiplies the weight of every row with that of its class.
 void weigh_classes(Dataset& data, const std::vector<double>& class_weights);
 
-// ---- Structure among the classes (docs/structured.md)
+// ---- Some of the rows
 
-// phi (m x p) from a data file with a row per class: by label where rows have labels, rows of other labels left out;
-// else in the order of the classes.
-Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base = {},
-                             UnpackLimit max_unpacked = {});
+// Copies, in the order of `rows`, which count from 0; Error{data} for one that there is not.
+Features rows_of(const Features& X, std::span<const std::int64_t> rows);
+// The same of all that belongs to the rows; the classes, their features and the normalisation stay.
+Dataset subset(const Dataset& data, std::span<const std::int64_t> rows);
 
-// All the classes of such a file, which must have labels, and p columns.
-struct ClassTable {
-  ClassList classes;
-  Features features;  // (m x p)
-};
-ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base = {},
-                            UnpackLimit max_unpacked = {});
-
-// (n x m) from a data file with a column per class in their order; what a sparse file does not store is `other`.
-Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other = 1.0,
-                     std::optional<int> index_base = {}, UnpackLimit max_unpacked = {});
-
-// A tree over the classes, from lines of a child and its parent.
-struct Taxonomy {
-  Features class_features;          // phi: 1 for a class itself and for each of its ancestors below the root
-  std::vector<double> cost_matrix;  // (m x m): half the number of edges between two classes
-};
-Taxonomy load_taxonomy(const std::string& path, const ClassList& classes, UnpackLimit max_unpacked = {});
+// ---- Columns
 
 // The columns, ascending, that training on X with m classes keeps weights for: those that occur, where X is sparse,
 // fewer than half of them do, and what that saves is worth it. Empty: all.

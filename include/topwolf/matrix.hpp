@@ -68,7 +68,23 @@ class Features {
   Features() : view_(DenseView<float>{}) {}
   // Borrowed: the caller keeps the memory alive and unchanged.
   explicit Features(FeatureView view) : view_(view) {}
-  // The same, with what keeps the memory alive, or some of it.
+  // The same without ceremony: n rows of d numbers, row i at data + i * stride.
+  template <class T>
+  static Features dense(const T* data, std::int64_t n, std::int64_t d, std::int64_t stride) {
+    return Features(FeatureView(DenseView<T>{data, n, d, stride}));
+  }
+  // One row after the other.
+  template <class T>
+  static Features dense(const T* data, std::int64_t n, std::int64_t d) {
+    return dense(data, n, d, d);
+  }
+  // CSR: n + 1 row bounds, the first 0; for every non-zero its column, ascending within a row, and its value.
+  template <class T>
+  static Features csr(const std::int64_t* row_begin, const std::int32_t* column, const T* value, std::int64_t n,
+                      std::int64_t d) {
+    return Features(FeatureView(CsrView<T>{row_begin, column, value, n, d}));
+  }
+  // A view, with what keeps the memory alive, or some of it.
   Features(FeatureView view, std::shared_ptr<const void> owner) : view_(view), owner_(std::move(owner)) {}
   // Owned: takes the storage over without a copy.
   explicit Features(FeatureStore store) {

@@ -3,6 +3,7 @@
 
 #include "topwolf/audit.hpp"
 #include "topwolf/dataset.hpp"
+#include "topwolf/dual.hpp"
 #include "topwolf/error.hpp"
 #include "topwolf/evaluate.hpp"
 #include "topwolf/joint.hpp"
@@ -14,5 +15,7 @@
 #include "topwolf/plan.hpp"
 #include "topwolf/result.hpp"
 #include "topwolf/select.hpp"
+#include "topwolf/structure.hpp"
 #include "topwolf/train.hpp"
+#include "topwolf/verify.hpp"
 #include "topwolf/version.hpp"

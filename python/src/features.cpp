@@ -18,7 +18,7 @@ std::unique_ptr<PyFeatures> dense(Matrix<T> array) {
     throw nb::value_error("every row must lie in one piece, apart from the others");
   }
   auto out = std::make_unique<PyFeatures>();
-  out->X = Features(FeatureView(DenseView<T>{array.data(), rows, cols, rows > 1 ? array.stride(0) : cols}));
+  out->X = Features::dense(array.data(), rows, cols, rows > 1 ? array.stride(0) : cols);
   out->owners.push_back(nb::cast(array));
   return out;
 }

@@ -1,4 +1,5 @@
 // Models: to and from dictionaries and files, and the predictor.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -187,13 +188,16 @@ void bind_predictor(nb::module_& module) {
            "The share of rows whose class is not among the k best, for each k.");
 }
 
-// (phi, cost matrix) of a tree over the classes, in the order of their names.
-nb::tuple taxonomy_of(const std::string& path, const std::string& label_type, const std::vector<std::string>& names) {
+ClassList classes_from(const std::string& label_type, const std::vector<std::string>& names) {
   const std::optional<LabelType> type = parse_name<LabelType>(label_type);
   if (!type) throw nb::value_error(("label_type is unknown: " + label_type).c_str());
-  Taxonomy tree = load_taxonomy(path, {*type, names});
-  return nb::make_tuple(arrays_of(tree.class_features),
-                        to_array(std::move(tree.cost_matrix), {names.size(), names.size()}));
+  return {*type, names};
+}
+
+// (phi, cost matrix) of a tree over m classes, in their order.
+nb::tuple taxonomy_arrays(Taxonomy tree) {
+  const auto m = static_cast<std::size_t>(tree.class_features.rows());
+  return nb::make_tuple(arrays_of(tree.class_features), to_array(std::move(tree.cost_matrix), {m, m}));
 }
 
 // As open() would be refused; the files themselves are replaced, not opened.
@@ -212,7 +216,21 @@ nb::tuple to_dicts(Model model) {
 
 void bind_model(nb::module_& module) {
   bind_predictor(module);
-  module.def("load_taxonomy", &taxonomy_of, nb::arg("path"), nb::arg("label_type"), nb::arg("names"));
+  module.def(
+      "load_taxonomy",
+      [](const std::string& path, const std::string& label_type, const std::vector<std::string>& names) {
+        return taxonomy_arrays(load_taxonomy(path, classes_from(label_type, names)));
+      },
+      nb::arg("path"), nb::arg("label_type"), nb::arg("names"));
+  module.def(
+      "make_taxonomy",
+      [](const std::vector<std::pair<std::string, std::string>>& edges, const std::string& label_type,
+         const std::vector<std::string>& names) {
+        std::vector<TaxonomyEdge> tree;
+        for (const auto& [child, parent] : edges) tree.push_back({child, parent});
+        return taxonomy_arrays(make_taxonomy(tree, classes_from(label_type, names)));
+      },
+      nb::arg("edges"), nb::arg("label_type"), nb::arg("names"), "From (child, parent) pairs.");
   const auto def_save = [&](const char* name, auto save) {
     module.def(
         name,

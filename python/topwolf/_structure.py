@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,26 +51,12 @@ def taxonomy(tree: str | os.PathLike[str] | Mapping[Any, Any], classes: ArrayLik
     if not np.array_equal(classes, np.unique(classes)):
         raise ValueError("classes must be sorted, each once, as numpy.unique returns them.")
     label_type, names = to_names(classes)
-    if not isinstance(tree, Mapping):
-        phi, cost = _core.load_taxonomy(file_name(tree), label_type, names)
+    if isinstance(tree, Mapping):
+        edges = [(str(child), str(parent)) for child, parent in tree.items()]
+        phi, cost = _core.make_taxonomy(edges, label_type, names)
     else:
-        lines = "".join(f"{_name(child)}\t{_name(parent)}\n" for child, parent in tree.items())
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "taxonomy")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(lines)
-            try:
-                phi, cost = _core.load_taxonomy(path, label_type, names)
-            except ValueError as error:
-                raise ValueError(str(error).replace(path, "tree")) from None
+        phi, cost = _core.load_taxonomy(file_name(tree), label_type, names)
     return from_arrays(phi), cost
-
-
-def _name(node):
-    name = str(node)
-    if not name.strip() or any(letter in name for letter in "\t\r\n") or name.strip().startswith("#"):
-        raise ValueError(f"{name!r} cannot be the name of a node: it is empty, begins with #, or holds a tab or a line's end.")
-    return name
 
 
 def from_arrays(arrays):

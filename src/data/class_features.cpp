@@ -3,9 +3,8 @@
 #include <numeric>
 
 #include "core/fail.hpp"
-#include "data/subset.hpp"
 #include "data/text.hpp"
-#include "topwolf/dataset.hpp"
+#include "topwolf/structure.hpp"
 
 namespace topwolf {
 namespace {

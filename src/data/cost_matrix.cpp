@@ -1,5 +1,5 @@
 // Size first, then every entry: a matrix of the wrong size is most likely for other data.
-#include "data/cost_matrix.hpp"
+#include "topwolf/structure.hpp"
 
 #include <algorithm>
 #include <cmath>

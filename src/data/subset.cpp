@@ -1,4 +1,6 @@
-#include "data/subset.hpp"
+// Some rows of a data set, copied.
+#include "core/fail.hpp"
+#include "topwolf/dataset.hpp"
 
 #include <algorithm>
 
@@ -34,6 +36,11 @@ FeatureStore copy_rows(const CsrView<T>& X, std::span<const std::int64_t> rows) 
 }  // namespace
 
 Features rows_of(const Features& X, std::span<const std::int64_t> rows) {
+  for (const std::int64_t i : rows) {
+    if (i < 0 || i >= X.rows()) {
+      fail(ErrorKind::data, "row {} (counted from 0) is asked for, but there are {} rows", i, X.rows());
+    }
+  }
   return Features(std::visit([&](const auto& view) { return copy_rows(view, rows); }, X.view()));
 }
 

@@ -8,30 +8,37 @@
 #include "core/fail.hpp"
 #include "data/byte_source.hpp"
 #include "data/text.hpp"
-#include "topwolf/dataset.hpp"
+#include "topwolf/structure.hpp"
 
 namespace topwolf {
 namespace {
 
+// What the edges came from, for messages: lines of a file, or a list.
+struct Origin {
+  std::string whole;   // "tree.txt: ", ""
+  std::string before;  // a place: "tree.txt:", "edge "
+  std::string unit;    // "line", "edge"
+};
+
+// An edge and where it stands, counted from 1.
+struct PlacedEdge {
+  std::string_view child, parent;
+  std::int64_t place = 0;
+};
+
 struct Node {
   std::string name;
-  std::int64_t line = 0;         // where it was first named
+  std::int64_t line = 0;         // the place where it was first named
   std::int64_t parent = -1;      // none: a root
-  std::int64_t parent_line = 0;  // where its parent was named
+  std::int64_t parent_line = 0;  // the same of its parent
   bool has_children = false;
   std::int64_t of_class = -1;  // the class it is, if any
 };
 
 class Tree {
  public:
-  Tree(std::string_view text, const std::string& path) : path_(path) {
-    std::int64_t number = 0;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      add_line(trim_blanks(text.substr(begin, end - begin)), ++number);
-      begin = end + 1;
-    }
-    if (nodes_.empty()) fail(ErrorKind::data, "{}: the taxonomy is empty", path_);
+  Tree(const std::vector<PlacedEdge>& edges, Origin origin) : origin_(std::move(origin)) {
+    for (const PlacedEdge& edge : edges) add(edge);
     check_cycles();
     find_root();
   }
@@ -63,7 +70,7 @@ class Tree {
     }
     const auto missing = std::find(class_node_.begin(), class_node_.end(), -1);
     if (missing != class_node_.end()) {
-      fail(ErrorKind::data, "{}: the class {} is not in the taxonomy", path_,
+      fail(ErrorKind::data, "{}the class {} is not in the taxonomy", origin_.whole,
            quote(classes.names[static_cast<std::size_t>(missing - class_node_.begin())]));
     }
   }
@@ -112,27 +119,20 @@ class Tree {
  private:
   template <class... Args>
   [[noreturn]] void refuse(std::int64_t line, fmt::format_string<Args...> format, Args&&... args) const {
-    fail(ErrorKind::data, "{}:{}: {}", path_, line, fmt::format(format, std::forward<Args>(args)...));
+    fail(ErrorKind::data, "{}{}: {}", origin_.before, line, fmt::format(format, std::forward<Args>(args)...));
   }
 
   std::int64_t parent(std::int64_t k) const { return nodes_[static_cast<std::size_t>(k)].parent; }
 
-  void add_line(std::string_view line, std::int64_t number) {
-    if (line.empty() || line.starts_with('#')) return;
-    const char* const separators = line.find('\t') != std::string_view::npos ? "\t" : " ";
-    const std::size_t end = line.find_first_of(separators);
-    const std::size_t begin = line.find_first_not_of(separators, std::min(end, line.size()));
-    if (begin == std::string_view::npos || line.find_first_of(separators, begin) != std::string_view::npos) {
-      refuse(number, "a line has a child and its parent, separated by a blank, or by a tab where names have blanks");
-    }
-    const std::int64_t child = node(trim_blanks(line.substr(0, end)), number);
-    const std::int64_t above = node(trim_blanks(line.substr(begin)), number);
+  void add(const PlacedEdge& edge) {
+    const std::int64_t child = node(edge.child, edge.place);
+    const std::int64_t above = node(edge.parent, edge.place);
     Node& at = nodes_[static_cast<std::size_t>(child)];
     if (at.parent >= 0) {
-      refuse(number, "{} has a second parent; the first is in line {}", quote(at.name), at.parent_line);
+      refuse(edge.place, "{} has a second parent; the first is in {} {}", quote(at.name), origin_.unit, at.parent_line);
     }
     at.parent = above;
-    at.parent_line = number;
+    at.parent_line = edge.place;
     nodes_[static_cast<std::size_t>(above)].has_children = true;
   }
 
@@ -177,29 +177,60 @@ class Tree {
       if (nodes_[k].parent >= 0) continue;
       if (root_ >= 0) {
         const Node& first = nodes_[static_cast<std::size_t>(root_)];
-        refuse(nodes_[k].line, "{} has no parent, and neither has {} (line {}), but a tree has one root",
-               quote(nodes_[k].name), quote(first.name), first.line);
+        refuse(nodes_[k].line, "{} has no parent, and neither has {} ({} {}), but a tree has one root",
+               quote(nodes_[k].name), quote(first.name), origin_.unit, first.line);
       }
       root_ = static_cast<std::int64_t>(k);
     }
   }
 
-  const std::string& path_;
+  const Origin origin_;
   std::vector<Node> nodes_;
   std::unordered_map<std::string, std::int64_t> number_;
   std::int64_t root_ = -1;
   std::vector<std::int64_t> class_node_;
 };
 
+PlacedEdge edge_of(std::string_view line, std::int64_t number, const std::string& name) {
+  const char* const separators = line.find('\t') != std::string_view::npos ? "\t" : " ";
+  const std::size_t end = line.find_first_of(separators);
+  const std::size_t begin = line.find_first_not_of(separators, std::min(end, line.size()));
+  if (begin == std::string_view::npos || line.find_first_of(separators, begin) != std::string_view::npos) {
+    fail(ErrorKind::data,
+         "{}:{}: a line has a child and its parent, separated by a blank, or by a tab where names have blanks", name,
+         number);
+  }
+  return {trim_blanks(line.substr(0, end)), trim_blanks(line.substr(begin)), number};
+}
+
+Taxonomy taxonomy_of(const std::vector<PlacedEdge>& edges, Origin origin, const ClassList& classes) {
+  if (edges.empty()) fail(ErrorKind::data, "{}the taxonomy is empty", origin.whole);
+  Tree tree(edges, std::move(origin));
+  tree.name_classes(classes);
+  return {tree.features(), tree.costs()};
+}
+
 }  // namespace
+
+Taxonomy make_taxonomy(const std::vector<TaxonomyEdge>& edges, const ClassList& classes) {
+  std::vector<PlacedEdge> placed;
+  for (const TaxonomyEdge& edge : edges) {
+    placed.push_back({edge.child, edge.parent, static_cast<std::int64_t>(placed.size()) + 1});
+    if (edge.child.empty() || edge.parent.empty()) fail(ErrorKind::data, "edge {}: a name is empty", placed.size());
+  }
+  return taxonomy_of(placed, {"", "edge ", "edge"}, classes);
+}
 
 Taxonomy load_taxonomy(const std::string& path, const ClassList& classes, UnpackLimit max_unpacked) {
   const std::string name = display_name(path);
   const Buffer bytes = read_bytes(path, max_unpacked);
   check_no_nul(bytes.view(), name);
-  Tree tree(skip_byte_order_mark(bytes.view()), name);
-  tree.name_classes(classes);
-  return {tree.features(), tree.costs()};
+  std::vector<PlacedEdge> edges;
+  for_lines(skip_byte_order_mark(bytes.view()), [&](std::int64_t number, std::string_view line) {
+    const std::string_view content = trim_blanks(line);
+    if (!content.empty() && !content.starts_with('#')) edges.push_back(edge_of(content, number, name));
+  });
+  return taxonomy_of(edges, {name + ": ", name + ":", "line"}, classes);
 }
 
 }  // namespace topwolf

@@ -1,5 +1,5 @@
 // Writes and reads the dual as a tensor file: row_begin (I64), column (I32), values (F64), and who they belong to.
-#include "model/dual_file.hpp"
+#include "topwolf/dual.hpp"
 
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ std::int64_t size_of(const auto& items) {
 void check_metadata(const TensorFile& file) {
   const nlohmann::json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
   if (!says(metadata, "format", dual_format)) {
-    fail(ErrorKind::data, "{}: the file is not a dual written by topwolf train --dual", file.path());
+    fail(ErrorKind::data, "{}: the file is not a dual that topwolf wrote", file.path());
   }
   if (!metadata.contains("format_version") || metadata["format_version"] != dual_version) {
     fail(ErrorKind::data, "{}: the dual's format version is not {}, the only one known", file.path(), dual_version);

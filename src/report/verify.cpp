@@ -1,6 +1,6 @@
 // Recomputes what a model claims, as bounds that hold whatever rounding does (docs/maths.md, G4): the primal is not
 // rounded down, nor the dual up. See verify.hpp.
-#include "report/verify.hpp"
+#include "topwolf/verify.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +16,9 @@
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "data/fingerprint.hpp"
-#include "model/dual_file.hpp"
 #include "model/shared_columns.hpp"
 #include "report/row_check.hpp"
+#include "topwolf/dual.hpp"
 
 namespace topwolf {
 namespace {

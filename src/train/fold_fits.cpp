@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/fail.hpp"
-#include "data/subset.hpp"
+#include "topwolf/dataset.hpp"
 #include "topwolf/evaluate.hpp"
 
 namespace topwolf {

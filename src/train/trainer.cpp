@@ -11,9 +11,9 @@
 #include "data/columns.hpp"
 #include "data/features.hpp"
 #include "data/fingerprint.hpp"
-#include "model/dual_file.hpp"
 #include "solve/objective.hpp"
 #include "solve/solvers.hpp"
+#include "topwolf/dual.hpp"
 #include "topwolf/version.hpp"
 #include "train/problem.hpp"
 

@@ -1,5 +1,5 @@
 // The dual file: what is loaded is well formed, and the same after it was saved and loaded again.
-#include "model/dual_file.hpp"
+#include "topwolf/dual.hpp"
 
 #include "fuzz.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "data/check_dataset.hpp"
 #include "fuzz.hpp"
-#include "topwolf/dataset.hpp"
+#include "topwolf/structure.hpp"
 
 using namespace topwolf;
 

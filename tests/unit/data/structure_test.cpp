@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "topwolf/dataset.hpp"
+#include "topwolf/structure.hpp"
 #include "topwolf/error.hpp"
 #include "unit/core/temp_folder.hpp"
 

@@ -1,5 +1,5 @@
 // The dual's file: what goes in comes out, and nothing else is accepted.
-#include "model/dual_file.hpp"
+#include "topwolf/dual.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The verifier on problems solved by hand and on the golden optima, and claims that it must refuse.
-#include "report/verify.hpp"
+#include "topwolf/verify.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "core/rng.hpp"
-#include "report/verify.hpp"
 #include "support/referee.hpp"
 #include "topwolf/topwolf.hpp"
+#include "topwolf/verify.hpp"
 
 namespace topwolf {
 namespace TOPWOLF_FILE {

@@ -6,10 +6,10 @@
 
 #include <cmath>
 
-#include "model/dual_file.hpp"
-#include "report/verify.hpp"
 #include "support/plain_problem.hpp"
+#include "topwolf/dual.hpp"
 #include "topwolf/topwolf.hpp"
+#include "topwolf/verify.hpp"
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {

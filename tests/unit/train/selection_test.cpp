@@ -8,8 +8,8 @@
 #include <numeric>
 #include <thread>
 
-#include "data/subset.hpp"
 #include "support/plain_problem.hpp"
+#include "topwolf/dataset.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "core/fail.hpp"
-#include "report/verify.hpp"
 #include "support/plain_joint.hpp"
 #include "topwolf/topwolf.hpp"
+#include "topwolf/verify.hpp"
 
 namespace topwolf {
 namespace TOPWOLF_FILE {
