@@ -56,7 +56,8 @@ LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
 
 }  // namespace
 
-Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits) : data_(std::move(data)) {
+Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits, EngineFactory factory)
+    : factory_(std::move(factory)), data_(std::move(data)) {
   check(options);
   std::vector<double> lengths2 = check_dataset(data_, options.threads);
   columns_ = kept_columns(data_.X, data_.classes.size());
@@ -72,7 +73,8 @@ Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::in
   method_ = choose_method(work_, options, process_memory());
 }
 
-Trainer::Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options) : psi_(&psi) {
+Trainer::Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options, EngineFactory factory)
+    : factory_(std::move(factory)), psi_(&psi) {
   check(options);
   const std::int64_t n = psi.examples(), m = psi.classes();
   if (n == 0) fail(ErrorKind::data, "there are no examples to train on");
@@ -101,12 +103,12 @@ void Trainer::prepare_shared() {
 }
 
 void Trainer::make_own_engine() {
-  engine_ = make_engine(problem_, {.threads = threads_,
-                                   .gram = method_.gram,
-                                   .shared_gram = gram_,
-                                   .classes = map_,
-                                   .psi = psi_,
-                                   .lengths2 = lengths2_});
+  engine_ = factory_(problem_, {.threads = threads_,
+                                .gram = method_.gram,
+                                .shared_gram = gram_,
+                                .classes = map_,
+                                .psi = psi_,
+                                .lengths2 = lengths2_});
 }
 
 std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int threads) const {
@@ -114,7 +116,8 @@ std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int 
 }
 
 Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
-    : data_(rows.data_),
+    : factory_(rows.factory_),
+      data_(rows.data_),
       columns_(rows.columns_),
       X_(rows.X_),
       lengths2_(rows.lengths2_),
@@ -242,7 +245,7 @@ SparseRows Trainer::dual() const {
 
 PrimalRange Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
   set_loss(options, data_.margins, problem_);
-  const auto engine = make_engine(problem_, {.threads = threads_, .classes = map_, .lengths2 = lengths2_});
+  const auto engine = factory_(problem_, {.threads = threads_, .classes = map_, .lengths2 = lengths2_});
   const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
   const auto size = static_cast<std::int64_t>(W.size());
   if (size != engine->geometry().dimension && size != rows * all) {

@@ -32,11 +32,13 @@ struct FitHooks {
 class Trainer {
  public:
   // Throws Error{data} for rows that cannot be trained on, Error{option} for options out of range; nobody checks them
-  // again. From the options come solver, scores, bias and threads;
-  // `workers` trainers with the same rows will be at work at the same time, on so many fits in all.
-  Trainer(Dataset data, const TrainOptions& options, int workers = 1, std::int64_t fits = 1);
+  // again. From the options come solver, scores, bias and threads; `workers` trainers with the same rows will be at
+  // work at the same time, on so many fits in all; the engine is the factory's.
+  Trainer(Dataset data, const TrainOptions& options, int workers = 1, std::int64_t fits = 1,
+          EngineFactory factory = make_engine);
   // The same for examples that are known by psi, which must outlive the trainer.
-  Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options);
+  Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options,
+          EngineFactory factory = make_engine);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -72,6 +74,8 @@ class Trainer {
   // That have weights; empty: all.
   const std::vector<std::int32_t>& columns() const { return columns_; }
   bool sparse() const { return X_.sparse(); }
+  // ||x_i||^2 with the constant feature.
+  const std::vector<double>& lengths2() const { return *lengths2_; }
 
  private:
   Trainer(const Trainer& rows, std::vector<double> weights, int threads);
@@ -82,6 +86,7 @@ class Trainer {
   std::vector<double> on_own_columns(const std::vector<double>& W) const;
   Start start_for(const TrainOptions& options, bool warm, double earlier_lambda);
 
+  EngineFactory factory_;
   Dataset data_;
   std::vector<std::int32_t> columns_;  // that are trained on; empty: all
   Features X_;                         // on these, dense where that is faster
