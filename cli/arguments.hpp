@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@
 #include "option_table.hpp"
 
 namespace topwolf::cli {
+
+// For integers that have no upper limit of their own.
+inline constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 // A finite number, and nothing else.
 std::optional<double> parse_real(std::string_view text);

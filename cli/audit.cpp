@@ -11,14 +11,11 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "data_options.hpp"
-#include "model/coefficients.hpp"
 #include "problem_options.hpp"
 #include "report/progress.hpp"
 #include "signals.hpp"
-#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
-#include "topwolf/structure.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf::cli {
@@ -53,9 +50,9 @@ struct Audit {
 };
 
 void load_matrix(const Arguments& arguments, Audit& audit) {
-  LoadOptions options = load_options(arguments, arguments.required_positional(0));
-  if (!arguments.has("precision")) options.precision = Precision::float64;
-  audit.data = make_dataset(load_raw(options));
+  DataOptions options{row_options(arguments, arguments.required_positional(0))};
+  if (!options.precision) options.precision = Precision::float64;
+  audit.data = prepare(options).data;
   audit.model = load_coefficients(arguments.required_positional(1), audit.data.X.cols(), audit.data.classes,
                                   arguments.bytes("max-unpacked"));
   // Sparse text does not tell how many features there are: the last one may never occur.
@@ -68,12 +65,7 @@ void load_matrix(const Arguments& arguments, Audit& audit) {
 void load_own(const Arguments& arguments, Audit& audit) {
   const std::string& path = arguments.required_positional(0);
   audit.model = load_model(arguments.required_positional(1));
-  LoadOptions options = load_options_for(arguments, path, audit.model);
-  options.keep_beyond_cols = true;
-  RawDataset raw = load_raw(options);
-  apply_normalization(audit.model.normalization, raw.X);
-  audit.data = make_dataset(std::move(raw));
-  audit.data.normalization = audit.model.normalization;
+  audit.data = prepare_for(audit.model, row_options(arguments, path), {.wider = true}, audit.warnings.teller());
   if (audit.data.X.cols() > audit.model.d)
     audit.warnings.add(
         fmt::format("{}: the rows have {} features, the model {}; it is taken to give the others weight 0", path,
@@ -87,12 +79,10 @@ void load(const Arguments& arguments, Audit& audit) {
   } else {
     load_own(arguments, audit);
   }
-  apply_weights(arguments, audit.data);
   if (audit.model.m() > audit.data.classes.size())
     audit.warnings.add(fmt::format("{} of the model's {} classes have no rows in the data; they stay classes",
                                    audit.model.m() - audit.data.classes.size(), audit.model.m()));
   audit.options = options_over(arguments, audit_options(audit.model));
-  audit.data.margins = margins_of(arguments, audit.data.X.rows(), audit.data.classes.size());
   if (audit.data.margins.given()) audit.options.loss.cost_matrix.clear();
   if (arguments.has("cost-matrix"))
     audit.options.loss.cost_matrix =

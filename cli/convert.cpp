@@ -2,7 +2,6 @@
 #include "commands.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
-#include "data/write.hpp"
 #include "data_options.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -45,8 +44,7 @@ void check_size(const Arguments& arguments, const RawDataset& raw, const std::st
 void convert_data(const Arguments& arguments, const std::string& from, const std::string& to) {
   if (arguments.has("to"))
     fail(ErrorKind::option, "--to is for models, but {} is data, whose format follows from the name {}", from, to);
-  LoadOptions options = load_options(arguments, from);
-  options.labels_optional = true;
+  const LoadOptions options = load_options(arguments, from);
   const std::string labels = arguments.text("output-labels");
   if (!labels.empty()) {
     check_output(arguments, labels, {from, options.labels_path});

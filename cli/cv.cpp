@@ -12,7 +12,6 @@
 #include "report/selection_report.hpp"
 #include "selection.hpp"
 #include "signals.hpp"
-#include "structure.hpp"
 #include "terminal.hpp"
 #include "training.hpp"
 
@@ -38,10 +37,10 @@ void warn_of_small_classes(const Dataset& data, std::int64_t folds, Warnings& wa
 
 void load(const Arguments& arguments, Job& job) {
   Stopwatch clock;
-  job.data = load_training(arguments);
-  const std::vector<double> cost = apply_structure(arguments, job.data);
+  Prepared prepared = prepare(data_options(arguments));
+  job.data = std::move(prepared.data);
   for (LossSpec& loss : job.options.losses) {
-    loss.cost_matrix = cost;
+    loss.cost_matrix = prepared.cost_matrix;
     resolve_loss(loss, job.data.classes.size());
   }
   warn_of_small_classes(job.data, job.folds, job.warnings);
@@ -53,7 +52,7 @@ void load(const Arguments& arguments, Job& job) {
 CvResult run_observed(const Arguments& arguments, Job& job) {
   StatusLine status(arguments.has("quiet"));
   std::int64_t told = 0;
-  job.options.train.warn = [&](const std::string& sentence) {
+  job.options.train.warn = [&](const Sentence& sentence) {
     status.clear();
     job.warnings.add(sentence);
   };

@@ -8,12 +8,13 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 #include "core/threads.hpp"
-#include "data/byte_source.hpp"
+#include "topwolf/structure.hpp"
 
 namespace topwolf::cli {
 
@@ -33,62 +34,32 @@ LoadOptions load_options(const Arguments& arguments, const std::string& path) {
   options.labels_path = arguments.text("labels");
   options.label_column = arguments.text("label-column");
   options.index_base = index_base_of(arguments);
-  options.precision = arguments.choice("precision") == "float64" ? Precision::float64 : Precision::float32;
+  if (arguments.has("precision")) options.precision = parse_name<Precision>(arguments.choice("precision"));
   options.label_weights = arguments.has("label-weights");
   options.max_unpacked = arguments.bytes("max-unpacked");
   options.threads = threads_of(arguments);
-  if (arguments.has("weights") && arguments.has("label-weights"))
-    fail(ErrorKind::option, "--weights and --label-weights both say what a row weighs; give one of them");
   return options;
 }
 
-LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Classifier& model) {
-  LoadOptions options = load_options(arguments, path);
-  if (!options.index_base) options.index_base = model.index_base;
-  options.usual_label_column = model.label_column;
-  if (!arguments.has("precision")) options.precision = model.precision;
-  options.cols = model.d;
+RowOptions row_options(const Arguments& arguments, const std::string& path) {
+  RowOptions options{load_options(arguments, path)};
+  options.weights = arguments.text("weights");
+  options.class_weight = arguments.text("class-weight");
+  options.margins = arguments.text("margins");
+  options.margin_default = arguments.real("margin-default");
+  check(options);
   return options;
 }
 
-RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Classifier& model,
-                          bool labels_optional, Warnings& warnings) {
-  LoadOptions options = load_options_for(arguments, path, model);
-  options.labels_optional = labels_optional;
-  return load_for_model(options, model, warnings);
-}
-
-RawDataset load_for_model(const LoadOptions& options, const Classifier& model, Warnings& warnings) {
-  const std::string& path = options.path;
-  LoadReport report;
-  RawDataset raw = load_raw(options, &report);
-  const std::int64_t cols = std::visit([](const auto& store) { return store.cols; }, raw.X);
-  if (cols != model.d)
-    fail(ErrorKind::data, "{}: the rows have {} features, but the model was trained on {}", path, cols, model.d);
-  if (report.dropped_values > 0)
-    warnings.add(fmt::format("{}: {} values have an index beyond the model's {} features and are ignored", path,
-                             report.dropped_values, model.d));
-  apply_normalization(model.normalization, raw.X);
-  return raw;
-}
-
-void apply_weights(const Arguments& arguments, Dataset& data) {
-  if (arguments.has("weights"))
-    data.weights = load_weights(arguments.text("weights"), data.X.rows(), arguments.bytes("max-unpacked"));
-  const std::string classes = arguments.text("class-weight");
-  if (classes == "balanced") {
-    weigh_classes(data, balanced_class_weights(data));
-  } else if (arguments.has("class-weight")) {
-    weigh_classes(data, load_class_weights(classes, data.classes, arguments.bytes("max-unpacked")));
-  }
-}
-
-bool is_model_file(const std::string& path) {
-  if (path.ends_with(".twd")) return false;  // the data cache is a container too
-  const std::string begin = peek_bytes(path, 9);
-  // A .topwolf file is a safetensors container: 8 bytes of length, then a JSON object.
-  const bool container = begin.size() == 9 && begin[8] == '{' && begin.substr(4, 4) == std::string(4, '\0');
-  return container || begin == std::string_view("solver_type").substr(0, 9);
+Model with_asked_classes(const Arguments& arguments, Model model) {
+  if (!arguments.has("class-features")) return model;
+  if (model.class_features.rows() == 0)
+    fail(ErrorKind::data,
+         "--class-features names classes for a model that was trained with class features; this one "
+         "was not");
+  ClassTable table = load_class_table(arguments.text("class-features"), model.class_features.cols(),
+                                      index_base_of(arguments), arguments.bytes("max-unpacked"));
+  return {with_classes(model, std::move(table.classes), std::move(table.features)), {}};
 }
 
 void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs) {

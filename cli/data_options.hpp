@@ -1,4 +1,4 @@
-// The options that every command reading data shares, and the rules for reading data that meets a model.
+// The options that every command reading data shares, as the library wants them, and the rules for files to be written.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "terminal.hpp"
-#include "topwolf/dataset.hpp"
-#include "topwolf/model.hpp"
+#include "topwolf/prepare.hpp"
 
 namespace topwolf::cli {
 
@@ -20,21 +18,11 @@ std::optional<int> index_base_of(const Arguments& arguments);
 
 LoadOptions load_options(const Arguments& arguments, const std::string& path);
 
-// The same for rows that meet a model: its index base, label column and precision unless told otherwise, its width.
-LoadOptions load_options_for(const Arguments& arguments, const std::string& path, const Classifier& model);
+// What else belongs to the rows: --weights, --class-weight, --margins.
+RowOptions row_options(const Arguments& arguments, const std::string& path);
 
-// Rows as the model wants them: its index base and precision unless told otherwise, its width, its normalisation.
-// Sparse indices beyond its width are dropped with one warning; a dense row of another width is an Error{data}.
-RawDataset load_for_model(const Arguments& arguments, const std::string& path, const Classifier& model,
-                          bool labels_optional, Warnings& warnings);
-
-RawDataset load_for_model(const LoadOptions& options, const Classifier& model, Warnings& warnings);
-
-// --weights and --class-weight, on top of what the labels say.
-void apply_weights(const Arguments& arguments, Dataset& data);
-
-// Whether the file is a model (.topwolf or LIBLINEAR's), by its first bytes.
-bool is_model_file(const std::string& path);
+// With --class-features the model's weights for the classes of that file, of which no loss and no certificate is known.
+Model with_asked_classes(const Arguments& arguments, Model model);
 
 // Error{io} unless a file can be written there, which for one that is read-only takes --force; Error{option} if it is
 // one of the files being read.

@@ -7,7 +7,6 @@
 #include "commands.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
-#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -21,10 +20,10 @@ const std::vector<std::int64_t> places{1, 3, 5, 10};
 
 int run_evaluate(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
-  check_structure(arguments);
+  const RowOptions options = row_options(arguments, path);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
   Warnings warnings;
-  RawDataset raw = load_for_model(arguments, path, model, false, warnings);
+  RawDataset raw = load_rows_for(model, options, {}, warnings.teller());
   const std::vector<std::int32_t> y = map_labels(raw, model.classes);
   warn_of_unseen(y, path, warnings);
   // With fewer than k classes every class is among the k best.
@@ -33,7 +32,7 @@ int run_evaluate(const Arguments& arguments) {
   const Features X(std::move(raw.X));
   const Predictor predictor(model, Rows::normalized, threads_of(arguments));
   const std::vector<double> errors = top_k_errors(predictor, X, y, ks, threads_of(arguments));
-  const Margins margins = margins_of(arguments, X.rows(), model.m());
+  const Margins margins = load_margins(options, X.rows(), model.m());
   const Costs asked{model.provenance.loss.cost_matrix, margins};
   const bool costs = margins.given() || !asked.cost_matrix.empty();
   const double cost = costs ? mean_cost(predictor, X, y, asked, threads_of(arguments)) : errors[0];

@@ -19,9 +19,9 @@ HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& 
   classifier_.index_base = training.index_base;
   classifier_.normalization = training.normalization;
   classifier_.label_column = arguments.text("label-column");
-  LoadOptions options = load_options_for(arguments, source_, classifier_);
+  LoadOptions options = load_options(arguments, source_);
   options.labels_path = arguments.text("validation-labels");
-  RawDataset raw = load_for_model(options, classifier_, warnings);
+  RawDataset raw = load_rows_for(classifier_, options, {}, warnings.teller());
   y_ = map_labels(raw, classifier_.classes);
   warn_of_unseen(y_, source_, warnings);
   weights_ = std::move(raw.weights);

@@ -86,9 +86,7 @@ int run_inspect(const Arguments& arguments) {
   if (is_model_file(path)) {
     document = describe_model(load_model(path));
   } else {
-    LoadOptions options = load_options(arguments, path);
-    options.labels_optional = true;
-    document = describe_data(load_raw(options));
+    document = describe_data(load_raw(load_options(arguments, path)));
   }
   std::string text;
   for (const auto& [key, value] : document.items()) text += fmt::format("{:<16} {}\n", key, to_text(value));

@@ -126,7 +126,7 @@ int explained(int argc, char** argv) {
     constexpr int as_if_by_sigpipe = 141;
     return as_if_by_sigpipe;
   } catch (const Error& error) {
-    print_error(error.what());
+    print_error(error.sentence().with(option_for));
     return exit_code(error.kind());
   } catch (const std::filesystem::filesystem_error& error) {
     if (error.code() == std::errc::not_enough_memory) return without_memory();

@@ -281,6 +281,19 @@ std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
   return groups;
 }
 
+std::string option_for(std::string_view field, std::string_view value) {
+  // The other fields have the names of their options.
+  constexpr std::pair<std::string_view, std::string_view> renamed[]{
+      {"every_s", "checkpoint-every"}, {"labels_path", "labels"}, {"time_limit_s", "time-limit"}};
+  std::string name(field);
+  std::replace(name.begin(), name.end(), '_', '-');
+  for (const auto& [from, to] : renamed) {
+    if (from == field) name = to;
+  }
+  const bool known = std::any_of(option_rows.begin(), option_rows.end(), [&](auto& row) { return row.name == name; });
+  return (known ? "--" + name : std::string(field)) + (value.empty() ? "" : " " + std::string(value));
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (std::size_t begin = 0; begin <= text.size();) {

@@ -51,6 +51,10 @@ std::span<const OptionRow> options();
 std::vector<OptionRow> options_of(Command id);
 std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows);
 
+// What a field of the library's options is called here, with a value or without: "--time-limit", "--solver lsfw". One
+// that is no option, or has no long name, keeps its own.
+std::string option_for(std::string_view field, std::string_view value);
+
 // "a|b|c" in parts.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -28,7 +28,7 @@ Json to_json(const Dataset& data, const Plan& plan) {
   document["available_bytes"] = plan.available_bytes;
   document["available_by"] = plan.bound;
   document["enough_memory"] = plan.remedy.empty();
-  document["remedy"] = plan.remedy.empty() ? Json(nullptr) : Json(plan.remedy);
+  document["remedy"] = plan.remedy.empty() ? Json(nullptr) : Json(plan.remedy.with(option_for));
   document["passes_guessed"] = plan.passes;
   document["seconds_guessed"] = plan.seconds;
   document["version"] = TOPWOLF_VERSION;
@@ -53,7 +53,7 @@ std::string to_text(const Dataset& data, const Plan& plan) {
   if (plan.fits > 1) line("fits", fmt::format("{}, {} at the same time", plan.fits, plan.workers));
   line("memory", fmt::format("training takes about {} more at its peak; {} leaves {}", megabytes(plan.training_bytes),
                              plan.bound, megabytes(plan.available_bytes)));
-  if (!plan.remedy.empty()) line("", fmt::format("that is too little; {}", plan.remedy));
+  if (!plan.remedy.empty()) line("", fmt::format("that is too little; {}", plan.remedy.with(option_for)));
   line("time", fmt::format("{:.0f} passes{}, {}: a guess, for how hard a problem is shows only when it is solved",
                            plan.passes, plan.fits > 1 ? " a fit" : "", describe_seconds(plan.seconds)));
   return text;

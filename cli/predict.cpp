@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "commands.hpp"
@@ -11,7 +10,6 @@
 #include "core/fail.hpp"
 #include "data_options.hpp"
 #include "report/assessment.hpp"
-#include "structure.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
 
@@ -32,21 +30,21 @@ std::string to_lines(const TopK& best, const ClassList& classes, bool with_score
 }
 
 // How good the predictions are for the rows that have a label; nothing where none of them is a class of the model.
-void print_errors(const Arguments& arguments, const Model& model, const Predictor& predictor, const Features& X,
+void print_errors(const RowOptions& options, const Model& model, const Predictor& predictor, const Features& X,
                   const RawDataset& raw) {
   const std::vector<std::int32_t> y = map_labels(raw, model.classes);
   if (std::all_of(y.begin(), y.end(), [](std::int32_t label) { return label < 0; })) return;
   std::vector<double> labelled;  // 1, or 0 without a label
   for (const std::int32_t label : raw.label) labelled.push_back(label < 0 ? 0.0 : 1.0);
   const std::vector<std::int64_t> places = usual_places(model.m());
-  const std::vector<double> errors = top_k_errors(predictor, X, y, places, threads_of(arguments), labelled);
+  const std::vector<double> errors = top_k_errors(predictor, X, y, places, options.threads, labelled);
   std::string line = fmt::format("by the labels of {} rows:", std::count(labelled.begin(), labelled.end(), 1.0));
   for (std::size_t a = 0; a < places.size(); ++a)
     line += fmt::format("{} top-{} error {:.2f} %", a == 0 ? "" : ",", places[a], 100.0 * errors[a]);
-  const Margins margins = margins_of(arguments, X.rows(), model.m());
+  const Margins margins = load_margins(options, X.rows(), model.m());
   const Costs costs{model.provenance.loss.cost_matrix, margins};
   if (margins.given() || !costs.cost_matrix.empty())
-    line += fmt::format(", mean cost {:.4f}", mean_cost(predictor, X, y, costs, threads_of(arguments), labelled));
+    line += fmt::format(", mean cost {:.4f}", mean_cost(predictor, X, y, costs, options.threads, labelled));
   narrate(line + "\n");
 }
 
@@ -55,23 +53,23 @@ void print_errors(const Arguments& arguments, const Model& model, const Predicto
 int run_predict(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
   const std::string output = arguments.text("output") == "-" ? "" : arguments.text("output");  // as without it
-  const std::int64_t k = arguments.integer("k", 1, std::numeric_limits<std::int64_t>::max()).value_or(1);
+  const std::int64_t k = arguments.integer("k", 1, largest).value_or(1);
   if (!output.empty())
     check_output(arguments, output,
                  {path, arguments.required_positional(1), arguments.text("labels"), arguments.text("margins"),
                   arguments.text("class-features")});
-  check_structure(arguments);
+  const RowOptions options = row_options(arguments, path);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
   if (k > model.m())
     fail(ErrorKind::data, "-k is {}, but the model has {} classes; 1 to {} is allowed", k, model.m(), model.m());
   Warnings warnings;
-  RawDataset raw = load_for_model(arguments, path, model, true, warnings);
+  RawDataset raw = load_rows_for(model, options, {.labels = false}, warnings.teller());
   const Features X(std::move(raw.X));
   const Predictor predictor(model, Rows::normalized, threads_of(arguments));
   const TopK best = predictor.top_k(X, k, threads_of(arguments));
   write_text(output, to_lines(best, model.classes, arguments.has("scores")));
   finish_output();
-  if (!arguments.has("quiet")) print_errors(arguments, model, predictor, X, raw);
+  if (!arguments.has("quiet")) print_errors(options, model, predictor, X, raw);
   return 0;
 }
 

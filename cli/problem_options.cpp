@@ -1,15 +1,8 @@
 #include "problem_options.hpp"
 
-#include <limits>
-
 #include "core/fail.hpp"
 
 namespace topwolf::cli {
-namespace {
-
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
 
 LossSpec loss_of(const Arguments& arguments) {
   return loss_of(arguments, arguments.text("loss"));

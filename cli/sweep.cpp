@@ -16,7 +16,6 @@
 #include "report/selection_report.hpp"
 #include "selection.hpp"
 #include "signals.hpp"
-#include "structure.hpp"
 #include "topwolf/dataset.hpp"
 #include "training.hpp"
 
@@ -103,8 +102,9 @@ std::vector<std::string> model_paths(const Job& job) {
 
 void load(const Arguments& arguments, Job& job) {
   Stopwatch clock;
-  job.data = load_training(arguments);
-  job.options.train.loss.cost_matrix = apply_structure(arguments, job.data);
+  Prepared prepared = prepare(data_options(arguments));
+  job.data = std::move(prepared.data);
+  job.options.train.loss.cost_matrix = std::move(prepared.cost_matrix);
   resolve_loss(job.options.train.loss, job.data.classes.size());
   if (arguments.has("validation")) {
     HeldOut rows(arguments, job.data, job.warnings);
@@ -172,7 +172,7 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
     }
     show(point);
   };
-  job.options.train.warn = [&](const std::string& sentence) {
+  job.options.train.warn = [&](const Sentence& sentence) {
     status.clear();
     job.warnings.add(sentence);
   };

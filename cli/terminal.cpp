@@ -10,6 +10,7 @@
 #include "core/atomic_file.hpp"
 #include "core/escape.hpp"
 #include "core/fail.hpp"
+#include "option_table.hpp"
 
 namespace topwolf::cli {
 namespace {
@@ -62,6 +63,10 @@ void Warnings::add(const std::string& sentence) {
   narrate(fmt::format("topwolf: {}warning:{} {}\n", colour ? "\x1b[33m" : "", colour ? "\x1b[0m" : "",
                       escape_controls(sentence)));
   sentences_.push_back(sentence);
+}
+
+void Warnings::add(const Sentence& sentence) {
+  add(sentence.with(option_for));
 }
 
 ProgressStyle progress_style() {

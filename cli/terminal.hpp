@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/progress.hpp"
+#include "topwolf/error.hpp"
 
 namespace topwolf::cli {
 
@@ -31,6 +32,10 @@ void print_error(std::string_view sentence);
 class Warnings {
  public:
   void add(const std::string& sentence);
+  void add(const Sentence& sentence);  // of the library, with the names of the options
+  Warn teller() {
+    return [this](const Sentence& sentence) { add(sentence); };
+  }
   const std::vector<std::string>& sentences() const { return sentences_; }
 
  private:

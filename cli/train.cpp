@@ -15,7 +15,6 @@
 #include "report/html.hpp"
 #include "report/progress.hpp"
 #include "signals.hpp"
-#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/dual.hpp"
@@ -46,20 +45,19 @@ struct Run {
 
 Dataset load(const Arguments& arguments, Run& run) {
   Stopwatch clock;
-  Dataset data = load_training(arguments);
-  run.options.loss.cost_matrix = apply_structure(arguments, data);
+  auto [data, cost_matrix] = prepare(data_options(arguments));
+  run.options.loss.cost_matrix = std::move(cost_matrix);
   resolve_loss(run.options.loss, data.classes.size());
   if (arguments.has("validation")) run.held_out.emplace(arguments, data, run.warnings);
   run.load_seconds = clock.seconds();
-  return data;
+  return std::move(data);
 }
 
 void train_observed(const Arguments& arguments, const Dataset& data, Run& run, std::optional<Trace>& trace) {
   Stopwatch clock;
-  if (const auto warning = conditioning_warning(data, run.options); !warning.empty()) run.warnings.add(warning);
   ProgressTable table(stderr, progress_style());
   const bool quiet = arguments.has("quiet");
-  run.options.warn = [&](const std::string& sentence) {
+  run.options.warn = [&](const Sentence& sentence) {
     table.finish();
     run.warnings.add(sentence);
   };

@@ -1,25 +1,17 @@
 #include "training.hpp"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/fail.hpp"
 #include "data_options.hpp"
 #include "problem_options.hpp"
 #include "signals.hpp"
-#include "structure.hpp"
 
 namespace topwolf::cli {
-namespace {
-
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
 
 TrainOptions training_options(const Arguments& arguments) {
   TrainOptions options;
-  arguments.choice("normalize");  // refused here, used when the rows are there
   options.solver = parse_name<SolverName>(arguments.choice("solver")).value();
   options.scores = parse_name<ScoresName>(arguments.choice("scores")).value();
   options.tolerance = arguments.real("tolerance");
@@ -35,7 +27,7 @@ TrainOptions training_options(const Arguments& arguments) {
   options.checkpoints.every_s = arguments.real("checkpoint-every").value_or(options.checkpoints.every_s);
   if (arguments.has("checkpoint-every") && !arguments.has("checkpoint") && !arguments.has("resume"))
     fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
-  check_structure(arguments);
+  data_options(arguments);  // refused here, used when the rows are wanted
   check(options);
   return options;
 }
@@ -103,15 +95,15 @@ std::string output_argument(const Arguments& arguments, std::size_t place, const
   return given.value_or("");
 }
 
-Dataset load_training(const Arguments& arguments) {
-  RawDataset raw = load_raw(load_options(arguments, arguments.required_positional(0)));
-  const Normalization normalization =
-      fit_normalization(parse_name<NormalizeKind>(arguments.choice("normalize")).value(), raw.X);
-  apply_normalization(normalization, raw.X);
-  Dataset data = make_dataset(std::move(raw));
-  data.normalization = normalization;
-  apply_weights(arguments, data);
-  return data;
+DataOptions data_options(const Arguments& arguments) {
+  DataOptions options{row_options(arguments, arguments.required_positional(0))};
+  options.normalize = parse_name<NormalizeKind>(arguments.choice("normalize")).value();
+  options.cost_matrix = arguments.text("cost-matrix");
+  options.class_features = arguments.text("class-features");
+  options.taxonomy = arguments.text("taxonomy");
+  options.taxonomy_costs_only = arguments.has("taxonomy-costs-only");
+  check(options);
+  return options;
 }
 
 void add_data(Json& document, const Dataset& data) {

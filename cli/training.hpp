@@ -25,8 +25,8 @@ void check_outputs(const Arguments& arguments, const std::vector<std::string>& o
 // MODEL, or another output that is an argument, if it is given: neither empty nor "-".
 std::string output_argument(const Arguments& arguments, std::size_t place, const char* name);
 
-// Prepared and weighted as the options say.
-Dataset load_training(const Arguments& arguments);
+// What is trained on. What contradicts itself is refused.
+DataOptions data_options(const Arguments& arguments);
 
 // n, d, m and what was done to the rows.
 void add_data(Json& document, const Dataset& data);

@@ -1,15 +1,11 @@
 // topwolf verify: the model's claim against its data and dual. Exit code 0 only if the claim holds.
-#include "topwolf/verify.hpp"
-
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "core/fail.hpp"
 #include "data_options.hpp"
-#include "structure.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
-#include "topwolf/dual.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf::cli {
@@ -48,15 +44,13 @@ Json to_json(const Verification& found, const Certificate& claim) {
 int run_verify(const Arguments& arguments) {
   if (!arguments.has("dual"))
     fail(ErrorKind::option, "--dual is missing; it names the file that 'topwolf train --dual FILE' wrote");
-  check_structure(arguments);
+  const RowOptions options = row_options(arguments, arguments.required_positional(0));
   const std::string& model_path = arguments.required_positional(1);
   const Model model = load_model(model_path);
   if (!model.provenance.claim)
     fail(ErrorKind::data, "{}: the model holds no certificate; only topwolf's own models do", model_path);
   Warnings warnings;
-  Dataset data = make_dataset(load_for_model(arguments, arguments.required_positional(0), model, false, warnings));
-  apply_weights(arguments, data);
-  data.margins = margins_of(arguments, data.X.rows(), model.m());
+  const Dataset data = prepare_for(model, options, {}, warnings.teller());
   const SparseRows dual = load_dual(arguments.text("dual"), data.X.rows(), model.m());
   const Verification found = verify(data, model, dual);
   print(arguments.has("json") ? dump(to_json(found, model.provenance.claim->certificate))

@@ -12,7 +12,13 @@
 
 namespace topwolf {
 
-enum class LabelType { integer, real, boolean, text };
+// What labels are, decided over all of them.
+enum class LabelType {
+  integer,  // whole numbers, compared digit by digit
+  real,     // numbers
+  boolean,  // true or false, in either spelling
+  text,     // anything
+};
 template <>
 struct Names<LabelType> {
   static constexpr std::array<std::string_view, 4> all{"integer", "real", "boolean", "text"};
@@ -20,27 +26,34 @@ struct Names<LabelType> {
 
 // The classes in their order; class j is printed as names[j].
 struct ClassList {
-  LabelType type = LabelType::integer;
-  std::vector<std::string> names;
+  LabelType type = LabelType::integer;  // of all of them
+  std::vector<std::string> names;       // as the labels are spelled
+  // m
   std::int64_t size() const { return static_cast<std::int64_t>(names.size()); }
 };
 
 // A stored preparation of the features, made on the training data and applied again when predicting.
-enum class NormalizeKind { none, unit, maxabs };
+enum class NormalizeKind {
+  none,    // rows as they are
+  unit,    // every row divided by its length
+  maxabs,  // every column divided by its largest magnitude
+};
 template <>
 struct Names<NormalizeKind> {
   static constexpr std::array<std::string_view, 3> all{"none", "unit", "maxabs"};
 };
+// The kind, and what was measured for it.
 struct Normalization {
-  NormalizeKind kind = NormalizeKind::none;
-  std::vector<double> scale;  // maxabs: d column maxima (0 for a column of zeros); else empty
+  NormalizeKind kind = NormalizeKind::none;  // none: nothing is done
+  std::vector<double> scale;                 // maxabs: d column maxima (0 for a column of zeros); else empty
 };
 
 // What it costs to take a row for another class than its own, row by row: at least 0, and 0 for its own class.
 struct Margins {
   Features values;  // (n x m) in float64; sparse: what is not stored is `other`, and 0 for the own class; 0 rows: none
-  double other = 1.0;
+  double other = 1.0;    // what a sparse matrix does not store
   std::string source{};  // the file's name, for messages; "" = none
+  // Whether there are any.
   bool given() const { return values.rows() > 0; }
 };
 
@@ -68,6 +81,7 @@ struct RawDataset {
   std::string source;                   // the file's name, for messages
   std::string label_source;             // the same of the labels, where they are in a file of their own
 
+  // Where the labels are from, for messages.
   const std::string& labels_from() const { return label_source.empty() ? source : label_source; }
 };
 
@@ -75,27 +89,20 @@ struct RawDataset {
 // the file's size. More is Error{data}.
 using UnpackLimit = std::optional<std::int64_t>;
 
+// Which file, and how it is to be read (docs/file_formats.md).
 struct LoadOptions {
-  std::string path;                  // "-": standard input (LIBSVM text)
-  std::string labels_path;           // labels in a file of their own (.npy or one a line); "" = none
-  std::string label_column;          // CSV: a name, or a number from 1; "" = see docs/file_formats.md
-  std::string usual_label_column;    // CSV: the same, but only where the file has a label column at all
-  std::optional<int> index_base;     // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
-  std::optional<std::int64_t> cols;  // the model's d, when predicting: sparse indices beyond it are dropped
-  bool keep_beyond_cols = false;     // auditing: they are kept, and the rows are wider than the model
-  bool label_weights = false;        // a label is written label:weight, or label alone for a weight of 1
-  bool labels_optional = false;      // predicting: rows without a label are welcome
-  bool keep_sparse = false;          // margins: what a sparse file does not store is not 0
-  UnpackLimit max_unpacked{};        // of this file and that of the labels
-  Precision precision = Precision::float32;
-  int threads = 0;  // 0: all cores
+  std::string path;                      // "-": standard input (LIBSVM text)
+  std::string labels_path;               // labels in a file of their own (.npy or one a line); "" = none
+  std::string label_column;              // CSV: a name, or a number from 1; "" = see docs/file_formats.md
+  std::optional<int> index_base;         // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
+  bool label_weights = false;            // a label is written label:weight, or label alone for a weight of 1
+  UnpackLimit max_unpacked{};            // of this file and that of the labels
+  std::optional<Precision> precision{};  // none: float32; of rows that meet a classifier, the classifier's
+  int threads = 0;                       // 0: all cores
 };
 
-struct LoadReport {
-  std::int64_t dropped_values = 0;  // sparse values beyond LoadOptions::cols
-};
-
-RawDataset load_raw(const LoadOptions& options, LoadReport* report = nullptr);
+// Whatever the file holds, with or without labels.
+RawDataset load_raw(const LoadOptions& options);
 
 // Classes of all labelled rows: by value if all are numbers, else by bytes. Numbers that are equal are one class,
 // printed as first spelled.
@@ -107,8 +114,9 @@ std::vector<std::int32_t> map_labels(const RawDataset& raw, const ClassList& cla
 // Every row labelled, at least two classes; takes the features over.
 Dataset make_dataset(RawDataset raw);
 
-// load_raw and make_dataset.
+// Both in one. A row without a label is refused with its place in the file.
 Dataset load_dataset(const LoadOptions& options);
+// The same with nothing but a path.
 Dataset load_dataset(const std::string& path);
 
 // ---- Example weights: at least 0, finite; 0 leaves the row out
@@ -136,7 +144,26 @@ Dataset subset(const Dataset& data, std::span<const std::int64_t> rows);
 // fewer than half of them do, and what that saves is worth it. Empty: all.
 std::vector<std::int32_t> kept_columns(const Features& X, std::int64_t m);
 
+// ---- Preparing features
+
+// Measures what the kind needs.
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
+// In place. A column that the measured rows did not have stays as it is.
 void apply_normalization(const Normalization& normalization, FeatureStore& X);
+
+// ---- Writing
+
+// By the path's ending: .svm, .libsvm or .txt (LIBSVM text), .csv, .npz (X and y, or as scipy.sparse.save_npz with y),
+// .npy (features alone; labels_path, only here, takes the labels: .npy, else one a line), .twd. Other endings are
+// Error{option}, and what the format cannot say, such as a label with a blank in LIBSVM text, is Error{data}. A file
+// appears whole or not at all.
+void write_dataset(const RawDataset& raw, const std::string& path, const std::string& labels_path = "");
+
+// The bytes that write_dataset would write at least: exactly for .npy, two for each cell of .csv, what is stored for
+// .twd; 0 where that is not known before.
+std::int64_t least_written(const RawDataset& raw, const std::string& path);
+
+// Whether the format of the path writes every value, also those that sparse features do not store.
+bool writes_dense(const std::string& path);
 
 }  // namespace topwolf

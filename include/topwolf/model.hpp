@@ -28,36 +28,41 @@ struct Classifier {
   int index_base = 1;                        // of LIBSVM text that it is given
   std::string label_column;                  // of the CSV file it was trained on, where it was named
 
+  // How many classes there are.
   std::int64_t m() const { return classes.size(); }
+  // How many features have weights.
   std::int64_t width() const { return columns.empty() ? d : static_cast<std::int64_t>(columns.size()); }
+  // The same with the constant feature, where there is one.
   std::int64_t D() const { return width() + (bias != 0.0 ? 1 : 0); }
 };
 
 // What a run proved about the weights it returned.
 struct Claim {
-  Status status = Status::converged;
-  Certificate certificate;
+  Status status = Status::converged;  // why it stopped
+  Certificate certificate;            // at these weights
+  // The same numbers.
   bool operator==(const Claim&) const = default;
 };
 
 // How a classifier was made. Empty for one that another program trained.
 struct Provenance {
-  LossSpec loss;  // k and rho as they were used
-  double lambda = 0.0;
-  double weight_sum = 0.0;  // N
-  std::string solver;
-  std::int64_t iterations = 0;
-  std::optional<Claim> claim;  // none: nobody vouches for these weights
-  std::string command;
-  std::string version;    // of topwolf
-  std::string data_hash;  // fingerprint of the training rows and labels
-  std::string search;     // how C and the loss were chosen, as JSON; "" where they were given
+  LossSpec loss;                // k and rho as they were used
+  double lambda = 0.0;          // of the regulariser
+  double weight_sum = 0.0;      // N
+  std::string solver;           // by which method
+  std::int64_t iterations = 0;  // passes that it took
+  std::optional<Claim> claim;   // none: nobody vouches for these weights
+  std::string command;          // line that trained it; "": none
+  std::string version;          // of topwolf
+  std::string data_hash;        // fingerprint of the training rows and labels
+  std::string search;           // how C and the loss were chosen, as JSON; "" where they were given
+  // The same in every field.
   bool operator==(const Provenance&) const = default;
 };
 
 // A classifier and where it comes from: what a model file holds (docs/file_formats.md).
 struct Model : Classifier {
-  Provenance provenance;
+  Provenance provenance;  // where it comes from
 };
 
 // ---- Files
@@ -66,7 +71,22 @@ struct Model : Classifier {
 void save_model(const Model& model, const std::string& path);
 // Reads a .topwolf file, or LIBLINEAR's text format.
 Model load_model(const std::string& path);
+// LIBLINEAR's text format. Error{data} where that cannot say what the model is: labels that are no integers, features
+// counted from 0, a bias together with rows of unit length.
 void save_liblinear(const Model& model, const std::string& path);
+// Whether a file is one of the two, by its first bytes.
+bool is_model_file(const std::string& path);
+
+// A classifier that another program trained, as NumPy arrays: .npy holds the matrix of weights, a row per class; .npz
+// holds `coef` or `coef_` and, where there are such, `intercept` or `intercept_` and `classes` or `classes_`.
+//
+// For rows of d features. `classes` are those of the matrix's rows, in order, where the file names none. One row for
+// two classes is scikit-learn's: its score is that of the second less that of the first. Without an array of
+// intercepts one more column than d holds them. Intercepts other than 0 give the model a bias of 1.
+Model load_coefficients(const std::string& path, std::int64_t d, const ClassList& classes,
+                        UnpackLimit max_unpacked = {});
+// Whether a file is such an array, by its first bytes.
+bool is_coefficient_file(const std::string& path);
 
 // ---- Predicting
 
@@ -76,14 +96,17 @@ Classifier with_classes(const Classifier& classifier, ClassList classes, Feature
 
 // The k best classes of each row, best first; ties to the lower class. (n x k), row-major.
 struct TopK {
-  std::int64_t k = 0;
-  std::vector<std::int32_t> classes;
-  std::vector<double> scores;
+  std::int64_t k = 0;                 // how many of each row
+  std::vector<std::int32_t> classes;  // their numbers
+  std::vector<double> scores;         // their scores
 };
 
 // Whether rows are as they were measured, or the classifier's normalisation has been applied to them already, as it has
 // to those of a Dataset that says so.
-enum class Rows { raw, normalized };
+enum class Rows {
+  raw,         // the predictor normalises them
+  normalized,  // they stay as they are
+};
 
 // A classifier made ready: checked once, its weights laid out once, in float32 where they are float32 values. Then a
 // call costs what its rows cost. Products and sums are in double. A row's scores have the same bits however many rows
@@ -94,13 +117,18 @@ class Predictor {
   // Error{data} where the classifier does not add up. It need not outlive this.
   explicit Predictor(const Classifier& classifier, Rows rows = Rows::raw, int threads = 0);
 
+  // Features of a row.
   std::int64_t d() const;
+  // Classes.
   std::int64_t m() const;
 
-  // Of rows (n x d), Error{data} for another width. Rows are normalised a few at a time; X is never copied.
-  std::vector<double> scores(const Features& X, int threads = 0) const;  // S: (n x m), row-major
+  // S (n x m), row-major, of rows (n x d); here and below Error{data} for another width. Rows are normalised a few at a
+  // time, and X is never copied.
+  std::vector<double> scores(const Features& X, int threads = 0) const;
+  // The k best classes of each row, 1 <= k <= m.
   TopK top_k(const Features& X, std::int64_t k, int threads = 0) const;
-  std::vector<std::int32_t> predict(const Features& X, int threads = 0) const;  // n: the best class of each
+  // n: the best class of each row.
+  std::vector<std::int32_t> predict(const Features& X, int threads = 0) const;
 
  private:
   struct Prepared;

@@ -6,19 +6,32 @@
 #include <optional>
 #include <string>
 
+#include "topwolf/error.hpp"
 #include "topwolf/loss.hpp"
 #include "topwolf/matrix.hpp"
 
 namespace topwolf {
 
-enum class SolverName { automatic, block, apg, lsfw, stdfw, pg };
+// How the problem is solved (docs/solvers.md); all end at the same optimum.
+enum class SolverName {
+  automatic,  // block, or lsfw where that does not fit into memory
+  block,      // block ascent: every row set to its exact maximiser, and steps of all rows at once
+  apg,        // accelerated projected gradient
+  lsfw,       // Frank-Wolfe with exact line search
+  stdfw,      // Frank-Wolfe with steps 2/(t + 1)
+  pg,         // projected gradient with steps 1/t
+};
 template <>
 struct Names<SolverName> {
   static constexpr std::array<std::string_view, 6> all{"auto", "block", "apg", "lsfw", "stdfw", "pg"};
 };
 
 // How the block solver holds the scores.
-enum class ScoresName { automatic, weights, gram };
+enum class ScoresName {
+  automatic,  // whichever is expected to be faster, and fits into memory
+  weights,    // computed from the weights, m x d numbers
+  gram,       // kept, with the Gram matrix of the rows: n x m and n x n numbers
+};
 template <>
 struct Names<ScoresName> {
   static constexpr std::array<std::string_view, 3> all{"auto", "weights", "gram"};
@@ -28,33 +41,36 @@ struct Names<ScoresName> {
 // resumed ends with the same bits as one that was never stopped, and for that runs on as many threads as it did. One
 // that cannot be written is a warning: the job goes on, and the one before it stays.
 struct Checkpoints {
-  std::string path;  // "": none, or where resuming from it goes on
-  double every_s = 600.0;
-  std::string resume;  // a checkpoint of the same job to go on from; "": from the start
+  std::string path;        // "": none, or where resuming from it goes on
+  double every_s = 600.0;  // how often
+  std::string resume;      // a checkpoint of the same job to go on from; "": from the start
 };
 
+// What is minimised, how, and when to stop.
 struct TrainOptions {
-  LossSpec loss;
-  double C = 1.0;                // lambda = 1 / (C N)
-  std::optional<double> lambda;  // given: C = 1 / (lambda N)
-  SolverName solver = SolverName::automatic;
-  ScoresName scores = ScoresName::automatic;
-  std::optional<double> tolerance;     // stop when gap <= tolerance * primal; unset: 1e-3 unless absolute_gap is set
-  std::optional<double> absolute_gap;  // stop when gap <= absolute_gap
-  std::int64_t max_iterations = 100000;
-  std::optional<double> time_limit_s;
+  LossSpec loss;                              // of a row
+  double C = 1.0;                             // lambda = 1 / (C N)
+  std::optional<double> lambda;               // given: C = 1 / (lambda N)
+  SolverName solver = SolverName::automatic;  // by which method
+  ScoresName scores = ScoresName::automatic;  // of the block solver
+  std::optional<double> tolerance;       // stop when gap <= tolerance * primal; unset: 1e-3 unless absolute_gap is set
+  std::optional<double> absolute_gap;    // stop when gap <= absolute_gap
+  std::int64_t max_iterations = 100000;  // passes over the rows, at least 1
+  std::optional<double> time_limit_s;    // from data ready; above 0
   // Asked many times a second, from the thread that trains; true ends the run: status interrupted.
   std::function<bool()> should_stop;
-  double bias = 0.0;  // value of the constant feature; 0: none
-  int threads = 0;    // 0: all cores the process may use
-  std::uint64_t seed = 0;
-  bool keep_dual = false;  // return the dual A as well
-  SparseRows start;        // a dual to begin with (n x m), from a run on the same rows; without rows: none
-  Checkpoints checkpoints;
-  // Told at once what did not go as asked but ends nothing: one sentence a call, one call at a time.
-  std::function<void(const std::string&)> warn{};
+  double bias = 0.0;        // value of the constant feature; 0: none
+  int threads = 0;          // 0: all cores the process may use
+  std::uint64_t seed = 0;   // of the solvers that draw random numbers; the same seed gives the same bits
+  bool keep_dual = false;   // return the dual A as well
+  SparseRows start;         // a dual to begin with (n x m), from a run on the same rows; without rows: none
+  Checkpoints checkpoints;  // of long jobs
+  // One sentence a call, one call at a time: checkpoints that cannot be written, rows and a C for which convergence
+  // will be slow.
+  Warn warn{};
 };
 
+// Where neither tolerance nor absolute_gap is set.
 inline constexpr double default_tolerance = 1e-3;
 
 // Names the field and its range. Throws Error{option}.

@@ -18,11 +18,12 @@ namespace topwolf {
 Features load_class_features(const std::string& path, const ClassList& classes, std::optional<int> index_base = {},
                              UnpackLimit max_unpacked = {});
 
-// All the classes of such a file, which must have labels, and p columns.
+// Classes and their features.
 struct ClassTable {
-  ClassList classes;
+  ClassList classes;  // in their order
   Features features;  // (m x p)
 };
+// All the classes of such a file, which must have labels, and p columns.
 ClassTable load_class_table(const std::string& path, std::int64_t p, std::optional<int> index_base = {},
                             UnpackLimit max_unpacked = {});
 
@@ -38,15 +39,17 @@ std::vector<double> load_cost_matrix(const std::string& path, std::int64_t m, Un
 
 // ---- A tree over the classes
 
+// What a tree says about the classes.
 struct Taxonomy {
   Features class_features;          // phi: 1 for a class itself and for each of its ancestors below the root
   std::vector<double> cost_matrix;  // (m x m): half the number of edges between two classes
 };
-// Its edges, in any order: every node but one, the root, is a child once; leaves are classes.
+// An edge of it.
 struct TaxonomyEdge {
-  std::string child;
-  std::string parent;
+  std::string child;   // a class, or a parent elsewhere
+  std::string parent;  // any name, not empty
 };
+// Edges in any order: every node but one, the root, is a child once; leaves are classes.
 Taxonomy make_taxonomy(const std::vector<TaxonomyEdge>& edges, const ClassList& classes);
 // The same from a file: an edge a line, separated by a blank, or by a tab where names have blanks.
 Taxonomy load_taxonomy(const std::string& path, const ClassList& classes, UnpackLimit max_unpacked = {});

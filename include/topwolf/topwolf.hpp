@@ -13,6 +13,7 @@
 #include "topwolf/names.hpp"
 #include "topwolf/options.hpp"
 #include "topwolf/plan.hpp"
+#include "topwolf/prepare.hpp"
 #include "topwolf/result.hpp"
 #include "topwolf/select.hpp"
 #include "topwolf/structure.hpp"

@@ -12,8 +12,9 @@
 
 namespace topwolf {
 
+// How training ended, and the model that its certificate is about.
 struct TrainResult : Outcome {
-  Model model;
+  Model model;         // the weights as they are certified
   int threads = 1;     // that were allowed: those of the options or, resumed, of the checkpoint
   std::string choice;  // which solver and representation, and why: a sentence
   SparseRows dual;     // A (n x m), with TrainOptions::keep_dual
@@ -22,20 +23,20 @@ struct TrainResult : Outcome {
 // Called after every iteration. Return false to stop: status interrupted.
 using Observer = std::function<bool(const Progress&)>;
 
+// Minimises the regularised loss over the rows until the gap is proved to be small, or a limit is reached. Error{data}
+// for rows, Error{option} for options, Error{memory}, before it begins, for a problem that cannot be solved.
 TrainResult train(const Dataset& data, const TrainOptions& options = {}, const Observer& observer = {});
 
 // P(W) lies between the two, whatever rounding did (docs/maths.md, P1, G1); infinite `most` where a score overflows.
 // The two are some 1e-14 of P apart, unless scores cancel.
 struct PrimalRange {
-  double least = 0.0, most = 0.0;
+  double least = 0.0;  // not above P(W)
+  double most = 0.0;   // not below P(W)
 };
 // At weights (m x D) from anywhere, or with class features at V (p x D); the loss, lambda and the bias are the
 // options'. Where kept_columns() names columns, weights on these alone will do.
 PrimalRange objective_range(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);
 // P(W) rounded up: a bound on the optimum, too.
 double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);
-
-// A sentence when C ||x||^2 is so large that convergence will be slow, naming the remedy; else empty.
-std::string conditioning_warning(const Dataset& data, const TrainOptions& options);
 
 }  // namespace topwolf

@@ -20,6 +20,21 @@ PyObject* exception_for(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
+// What the estimators call a field of the library's options.
+std::string parameter_for(std::string_view field, std::string_view value) {
+  constexpr std::pair<std::string_view, std::string_view> renamed[]{
+      {"bias", "intercept_scaling"}, {"max_iterations", "max_iter"}, {"seed", "random_state"},
+      {"threads", "n_jobs"},         {"time_limit_s", "time_limit"}, {"tolerance", "tol"}};
+  std::string name(field);
+  if (field == "precision") return "X as " + std::string(value);
+  for (const auto& [from, to] : renamed) {
+    if (from == field) name = to;
+  }
+  if (value.empty()) return name;
+  const bool number = value.find_first_not_of("0123456789") == value.npos;
+  return name + "=" + (number ? std::string(value) : "'" + std::string(value) + "'");
+}
+
 }  // namespace
 }  // namespace topwolf::python
 
@@ -29,7 +44,7 @@ NB_MODULE(_core, module) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      PyErr_SetString(python::exception_for(error.kind()), error.what());
+      PyErr_SetString(python::exception_for(error.kind()), error.sentence().with(python::parameter_for).c_str());
     }
   });
   module.attr("__version__") = TOPWOLF_VERSION;

@@ -177,7 +177,7 @@ int available_cores() {
 
 int resolve_threads(int requested) {
   if (requested < 0 || requested > most_threads) {
-    fail(ErrorKind::option, "threads is {}, but it must be from 0 to {}", requested, most_threads);
+    fail(ErrorKind::option, "{} is {}, but it must be from 0 to {}", Field{"threads"}, requested, most_threads);
   }
   if (requested > 0) return requested;
   const char* asked = std::getenv("OMP_NUM_THREADS");

@@ -24,7 +24,7 @@ std::optional<Buffer> read_npz_array(const std::string& path, const std::string&
   fail_absent(path);
 }
 
-RawDataset read_npz(const LoadOptions& options) {
+RawDataset read_npz(const ReadOptions& options) {
   fail_absent(options.path);
 }
 

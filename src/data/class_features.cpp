@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/fail.hpp"
+#include "data/readers.hpp"
 #include "data/text.hpp"
 #include "topwolf/structure.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 // In float64, labels as they come; no value may be beyond `cols`, where that is known.
 RawDataset load_matrix(const std::string& path, std::optional<std::int64_t> cols, std::optional<int> index_base,
                        UnpackLimit max_unpacked, bool keep_sparse = false) {
-  LoadOptions options;
+  ReadOptions options;
   options.path = path;
   options.labels_optional = true;
   options.precision = Precision::float64;
@@ -20,8 +21,8 @@ RawDataset load_matrix(const std::string& path, std::optional<std::int64_t> cols
   options.index_base = index_base;
   options.max_unpacked = max_unpacked;
   options.keep_sparse = keep_sparse;
-  LoadReport report;
-  RawDataset raw = load_raw(options, &report);
+  ReadReport report;
+  RawDataset raw = read_raw(options, &report);
   if (report.dropped_values > 0) {
     fail(ErrorKind::data, "{}: {} values are in columns beyond the {} that there are", raw.source,
          report.dropped_values, *cols);

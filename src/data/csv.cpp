@@ -64,7 +64,7 @@ bool names_label(const CsvCell& cell) {
   return text == "label" || text == "class" || text == "target";
 }
 
-Layout find_layout(const std::vector<CsvCell>& first, const LoadOptions& options, const std::string& name) {
+Layout find_layout(const std::vector<CsvCell>& first, const ReadOptions& options, const std::string& name) {
   Layout layout;
   layout.width = first.size();
   const bool expected_width = options.cols && *options.cols == static_cast<std::int64_t>(layout.width);
@@ -106,7 +106,7 @@ std::int32_t read_label(const CsvCell& cell, LabelTable& table, bool optional, c
 }
 
 template <class T>
-RawDataset parse(std::string_view text, const LoadOptions& options, const std::string& name) {
+RawDataset parse(std::string_view text, const ReadOptions& options, const std::string& name) {
   CsvReader reader(text, name);
   std::vector<CsvCell> cells;
   bool more = reader.next(cells);
@@ -145,8 +145,8 @@ RawDataset parse(std::string_view text, const LoadOptions& options, const std::s
 
 }  // namespace
 
-RawDataset parse_csv(const Buffer& text, const LoadOptions& options, const std::string& name) {
-  if (options.precision == Precision::float32) return parse<float>(text.view(), options, name);
+RawDataset parse_csv(const Buffer& text, const ReadOptions& options, const std::string& name) {
+  if (options.number() == Precision::float32) return parse<float>(text.view(), options, name);
   return parse<double>(text.view(), options, name);
 }
 

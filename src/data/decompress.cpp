@@ -190,9 +190,8 @@ std::size_t most_unpacked(UnpackLimit asked, std::size_t packed) {
 
 void fail_unpacked(const std::string& name, std::size_t most) {
   fail(ErrorKind::data,
-       "{}: unpacks to more than the {} bytes that are allowed; where it is no mistake, --max-unpacked BYTES allows "
-       "more",
-       name, most);
+       "{}: unpacks to more than the {} bytes that are allowed; where it is no mistake, {} allows more", name, most,
+       Field{"max_unpacked"});
 }
 
 Buffer decompress(std::string_view bytes, const std::string& name, UnpackLimit max_unpacked) {

@@ -134,7 +134,7 @@ void join(std::vector<Chunk>& chunks, CsrStore<T>& X, RawDataset& raw) {
 }
 
 template <class T>
-RawDataset parse(const TextSource& text, const LoadOptions& options, const std::string& name, std::size_t chunk_bytes) {
+RawDataset parse(const TextSource& text, const ReadOptions& options, const std::string& name, std::size_t chunk_bytes) {
   const int threads = resolve_threads(options.threads);
   std::vector<Chunk> chunks = cut(text, std::max<std::size_t>(chunk_bytes, 1));
   count(text, chunks, threads);
@@ -162,7 +162,7 @@ RawDataset parse(const TextSource& text, const LoadOptions& options, const std::
   raw.index_base = options.index_base.value_or(zero_found ? 0 : 1);
   if (!options.index_base && zero_found) {
     if (X.cols == most_columns) {  // one too many; who counts from 0 from the start knows where
-      LoadOptions from_zero = options;
+      ReadOptions from_zero = options;
       from_zero.index_base = 0;
       return parse<T>(text, from_zero, name, chunk_bytes);
     }
@@ -175,13 +175,13 @@ RawDataset parse(const TextSource& text, const LoadOptions& options, const std::
 
 }  // namespace
 
-RawDataset parse_libsvm(const TextSource& text, const LoadOptions& options, const std::string& name,
+RawDataset parse_libsvm(const TextSource& text, const ReadOptions& options, const std::string& name,
                         std::size_t chunk_bytes) {
   if (options.index_base && *options.index_base != 0 && *options.index_base != 1) {
-    fail(ErrorKind::option, "the index base is {}, but only 0 and 1 are allowed", *options.index_base);
+    fail(ErrorKind::option, "{} is {}, but only 0 and 1 are allowed", Field{"index_base"}, *options.index_base);
   }
-  return options.precision == Precision::float32 ? parse<float>(text, options, name, chunk_bytes)
-                                                 : parse<double>(text, options, name, chunk_bytes);
+  return options.number() == Precision::float32 ? parse<float>(text, options, name, chunk_bytes)
+                                                : parse<double>(text, options, name, chunk_bytes);
 }
 
 }  // namespace topwolf

@@ -27,19 +27,19 @@ std::string plain_name(const std::string& path) {
 }
 
 // `bytes`: the content, decompressed; null: it is read from the file as it is needed.
-RawDataset read_npy(const Buffer* bytes, const LoadOptions& options, const std::string& name) {
+RawDataset read_npy(const Buffer* bytes, const ReadOptions& options, const std::string& name) {
   if (options.labels_path.empty() && !options.labels_optional) {
-    fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own (--labels)",
-         name);
+    fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own ({})", name,
+         Field{"labels_path"});
   }
   RawDataset raw;
   raw.source = name;
   if (bytes) {
-    raw.X = npy_features(bytes->view(), options.precision, options.threads, name);
+    raw.X = npy_features(bytes->view(), options.number(), options.threads, name);
   } else {
     InputFile file(options.path);
     raw.X = read_npy_features([&](char* to, std::size_t count) { return file.read(to, count); }, file.size(),
-                              options.precision, options.threads, name);
+                              options.number(), options.threads, name);
   }
   return raw;
 }
@@ -49,7 +49,7 @@ bool is_csv(const std::string& plain) {
 }
 
 // What a file begins with says more than its name.
-RawDataset read_any(const LoadOptions& options) {
+RawDataset read_any(const ReadOptions& options) {
   const std::string name = display_name(options.path);
   const std::string plain = plain_name(options.path);
   const std::string head = peek_bytes(options.path, 8);
@@ -82,7 +82,7 @@ void replace_labels(RawDataset& raw, const std::string& path, UnpackLimit max_un
   raw.label_source = display_name(path);
 }
 
-void check_labels(RawDataset& raw, const LoadOptions& options) {
+void check_labels(RawDataset& raw, const ReadOptions& options) {
   const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
   if (raw.label.empty()) raw.label.assign(static_cast<std::size_t>(rows), -1);
   if (static_cast<std::int64_t>(raw.label.size()) != rows) {
@@ -94,18 +94,18 @@ void check_labels(RawDataset& raw, const LoadOptions& options) {
 }
 
 // As many as the model has, or more where sparse rows may keep theirs.
-std::int64_t columns_for(const LoadOptions& options, const FeatureStore& X) {
+std::int64_t columns_for(const ReadOptions& options, const FeatureStore& X) {
   const bool sparse = X.index() >= 2;
   const std::int64_t own = std::visit([](const auto& store) { return store.cols; }, X);
   return sparse && options.keep_beyond_cols ? std::max(own, *options.cols) : *options.cols;
 }
 
-RawDataset load(const LoadOptions& options, LoadReport& report) {
+RawDataset read_checked(const ReadOptions& options, ReadReport& report) {
   if (options.path == "-" && options.labels_path == "-") {
     fail(ErrorKind::option, "standard input cannot hold both the data and the labels");
   }
   RawDataset raw = read_any(options);
-  convert_precision(raw.X, options.precision, raw.source);
+  convert_precision(raw.X, options.number(), raw.source);
   if (options.cols) report.dropped_values = fit_columns(raw.X, columns_for(options, raw.X), raw.source);
   if (!options.keep_sparse) make_dense_if_full(raw.X);
   if (!options.labels_path.empty()) replace_labels(raw, options.labels_path, options.max_unpacked);
@@ -116,10 +116,10 @@ RawDataset load(const LoadOptions& options, LoadReport& report) {
 
 }  // namespace
 
-RawDataset load_raw(const LoadOptions& options, LoadReport* report) {
-  LoadReport unwanted;
+RawDataset read_raw(const ReadOptions& options, ReadReport* report) {
+  ReadReport unwanted;
   try {
-    return load(options, report != nullptr ? *report : unwanted);
+    return read_checked(options, report != nullptr ? *report : unwanted);
   } catch (const std::bad_alloc&) {
     fail(ErrorKind::memory, "{}: there is not enough memory to load it", display_name(options.path));
   } catch (const std::length_error&) {
@@ -127,8 +127,14 @@ RawDataset load_raw(const LoadOptions& options, LoadReport* report) {
   }
 }
 
+RawDataset load_raw(const LoadOptions& options) {
+  ReadOptions lenient = options;
+  lenient.labels_optional = true;
+  return read_raw(lenient);
+}
+
 Dataset load_dataset(const LoadOptions& options) {
-  return make_dataset(load_raw(options));
+  return make_dataset(read_raw(options));
 }
 
 Dataset load_dataset(const std::string& path) {

@@ -176,11 +176,11 @@ CsrStore<T> read_csr(const Archive& archive, const std::string& path) {
   return X;
 }
 
-FeatureStore read_features(const Archive& archive, const LoadOptions& options) {
+FeatureStore read_features(const Archive& archive, const ReadOptions& options) {
   if (archive.has("X")) {
     Archive::Member file(archive, "X");
     return read_npy_features([&](char* to, std::size_t count) { return file.read(to, count); }, file.size_limit(),
-                             options.precision, options.threads, options.path);
+                             options.number(), options.threads, options.path);
   }
   if (archive.has("format")) check_format(archive);
   for (const char* member : {"data", "indices", "indptr", "shape", "format"}) {
@@ -188,7 +188,7 @@ FeatureStore read_features(const Archive& archive, const LoadOptions& options) {
       fail(ErrorKind::data, "{}: holds neither an array X nor a matrix of scipy.sparse.save_npz", options.path);
     }
   }
-  if (options.precision == Precision::float32) return read_csr<float>(archive, options.path);
+  if (options.number() == Precision::float32) return read_csr<float>(archive, options.path);
   return read_csr<double>(archive, options.path);
 }
 
@@ -200,15 +200,15 @@ std::optional<Buffer> read_npz_array(const std::string& path, const std::string&
   return archive.read(member);
 }
 
-RawDataset read_npz(const LoadOptions& options) {
+RawDataset read_npz(const ReadOptions& options) {
   const Archive archive(options.path, options.max_unpacked);
   RawDataset raw;
   raw.source = options.path;
   raw.X = read_features(archive, options);
   if (!options.labels_path.empty()) return raw;
   if (!archive.has("y") && !options.labels_optional) {
-    fail(ErrorKind::data, "{}: holds no array y; labels must be there or come from a file of their own (--labels)",
-         options.path);
+    fail(ErrorKind::data, "{}: holds no array y; labels must be there or come from a file of their own ({})",
+         options.path, Field{"labels_path"});
   }
   if (archive.has("y")) {
     const Buffer bytes = archive.read("y");

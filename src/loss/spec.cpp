@@ -21,21 +21,22 @@ bool takes_rho(LossName name) {
 void check_rho(const std::vector<double>& rho, std::int64_t m) {
   for (std::size_t r = 0; r < rho.size(); ++r) {
     if (!std::isfinite(rho[r]) || rho[r] < 0.0) {
-      fail(ErrorKind::option, "rho must be finite and at least 0, but entry {} is {}", r + 1, rho[r]);
+      fail(ErrorKind::option, "{} must be finite and at least 0, but entry {} is {}", Field{"rho"}, r + 1, rho[r]);
     }
     if (r > 0 && rho[r] > rho[r - 1]) {
-      fail(ErrorKind::option, "rho must not increase, but entry {} ({}) is larger than entry {} ({})", r + 1, rho[r], r,
-           rho[r - 1]);
+      fail(ErrorKind::option, "{} must not increase, but entry {} ({}) is larger than entry {} ({})", Field{"rho"},
+           r + 1, rho[r], r, rho[r - 1]);
     }
   }
-  if (rho.front() <= 0.0) fail(ErrorKind::option, "the first entry of rho must be above 0");
+  if (rho.front() <= 0.0) fail(ErrorKind::option, "the first entry of {} must be above 0", Field{"rho"});
   constexpr double largest_sum = 1e150;  // its square is a double
   const double sum = std::accumulate(rho.begin(), rho.end(), 0.0);
-  if (!(sum <= largest_sum)) fail(ErrorKind::option, "rho sums to {}, but at most {} is allowed", sum, largest_sum);
+  if (!(sum <= largest_sum))
+    fail(ErrorKind::option, "{} sums to {}, but at most {} is allowed", Field{"rho"}, sum, largest_sum);
   for (std::size_t r = static_cast<std::size_t>(m - 1); r < rho.size(); ++r) {
     if (rho[r] > 0.0) {
-      fail(ErrorKind::data, "rho is {} at place {}, but with {} classes only the first {} places may be above 0",
-           rho[r], r + 1, m, m - 1);
+      fail(ErrorKind::data, "{} is {} at place {}, but with {} classes only the first {} places may be above 0",
+           Field{"rho"}, rho[r], r + 1, m, m - 1);
     }
   }
 }
@@ -59,8 +60,9 @@ std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
   }
   if (!takes_k(spec.name)) return {1.0};
   const std::int64_t k = spec.k.value_or(std::min<std::int64_t>(5, m - 1));
-  if (k < 1) fail(ErrorKind::option, "k is {}, but it must be at least 1", k);
-  if (k > m - 1) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}", k, m, m - 1);
+  if (k < 1) fail(ErrorKind::option, "{} is {}, but it must be at least 1", Field{"k"}, k);
+  if (k > m - 1)
+    fail(ErrorKind::data, "{} is {}, but with {} classes it must be from 1 to {}", Field{"k"}, k, m, m - 1);
   return std::vector<double>(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
 }
 
@@ -117,15 +119,17 @@ LossSpec parse_loss(std::string_view text) {
 
 Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
   if (m < 2) fail(ErrorKind::data, "there are {} classes, but a classifier needs at least two", m);
-  if (spec.k && !takes_k(spec.name)) fail(ErrorKind::option, "the loss {} takes no k", to_string(spec.name));
+  if (spec.k && !takes_k(spec.name))
+    fail(ErrorKind::option, "the loss {} takes no {}", to_string(spec.name), Field{"k"});
   if (!spec.rho.empty() && !takes_rho(spec.name)) {
-    fail(ErrorKind::option, "the loss {} takes no rho; use weighted-top-k or weighted-usunier", to_string(spec.name));
+    fail(ErrorKind::option, "the loss {} takes no {}; use weighted-top-k or weighted-usunier", to_string(spec.name),
+         Field{"rho"});
   }
   // Below, the envelope is the loss, and (c - s) / smoothing overflows; above, the square of alpha vanishes.
   constexpr double least_smoothing = 1e-12, most_smoothing = 1e100;
   if (!(spec.smoothing == 0.0 || (spec.smoothing >= least_smoothing && spec.smoothing <= most_smoothing))) {
-    fail(ErrorKind::option, "smoothing is {}, but it must be 0, or between {} and {}", spec.smoothing, least_smoothing,
-         most_smoothing);
+    fail(ErrorKind::option, "{} is {}, but it must be 0, or between {} and {}", Field{"smoothing"}, spec.smoothing,
+         least_smoothing, most_smoothing);
   }
   if (!spec.cost_matrix.empty()) check_cost_matrix(spec.cost_matrix, m);
   const bool top_k = spec.name == LossName::top_k || spec.name == LossName::weighted_top_k;

@@ -1,5 +1,5 @@
 // Arrays first, each checked by itself; then their sizes against each other and the data; then the model.
-#include "model/coefficients.hpp"
+#include "topwolf/model.hpp"
 
 #include <algorithm>
 #include <cmath>

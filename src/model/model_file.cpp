@@ -15,6 +15,7 @@
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
 #include "core/threads.hpp"
+#include "data/byte_source.hpp"
 #include "data/check_dataset.hpp"
 #include "engine/cpu/class_map.hpp"
 #include "model/check_model.hpp"
@@ -257,6 +258,14 @@ void save_model(const Model& model, const std::string& path) {
   const std::vector<double>& costs = model.provenance.loss.cost_matrix;
   if (!costs.empty()) tensors.push_back({"cost_matrix", "F64", {m, m}, costs.data()});
   write_tensor_file(path, tensors, dump_metadata(model, path));
+}
+
+bool is_model_file(const std::string& path) {
+  if (path.ends_with(".twd")) return false;  // the data cache is a container too
+  const std::string begin = peek_bytes(path, 9);
+  // A .topwolf file is a safetensors container: 8 bytes of length, then a JSON object.
+  const bool container = begin.size() == 9 && begin[8] == '{' && begin.substr(4, 4) == std::string(4, '\0');
+  return container || begin == std::string_view("solver_type").substr(0, 9);
 }
 
 Model load_model(const std::string& path) {

@@ -41,34 +41,32 @@ bool choose_gram(const Workload& work, ScoresName asked, const ProcessMemory& me
 }
 
 // The first change of options with which the job would fit, beginning with those that cost least.
-std::string remedy_for(const Workload& work, const Method& method, const ProcessMemory& memory) {
-  const auto sentence = [](const char* option, double bytes) {
-    return fmt::format("{} needs {:.2f} GB", option, bytes / 1e9);
+Sentence remedy_for(const Workload& work, const Method& method, const ProcessMemory& memory) {
+  const auto sentence = [](const char* field, std::string_view value, double bytes) {
+    return say("{} needs {:.2f} GB", Field{field, value}, bytes / 1e9);
   };
   if (method.gram) {
     const double bytes = training_bytes(work, method.solver, false);
-    if (fits(bytes, memory)) return sentence("--scores weights", bytes);
+    if (fits(bytes, memory)) return sentence("scores", to_string(ScoresName::weights), bytes);
   }
   if (work.workers > 1 || work.threads > 1) {
     Workload alone = work;
     alone.workers = alone.threads = 1;
     const double bytes = training_bytes(alone, method.solver, method.gram);
-    if (fits(bytes, memory)) return sentence("--threads 1", bytes);
+    if (fits(bytes, memory)) return sentence("threads", "1", bytes);
   }
   if (work.number > sizeof(float)) {
     Workload single = work;
     single.number = sizeof(float);
     const double bytes = training_bytes(single, method.solver, method.gram);
-    if (fits(bytes, memory)) return sentence("--precision float32", bytes);
+    if (fits(bytes, memory)) return sentence("precision", to_string(Precision::float32), bytes);
   }
   for (const SolverName other : {SolverName::block, SolverName::lsfw}) {
     const double bytes = training_bytes(work, other, false);
-    if (other != method.solver && fits(bytes, memory)) {
-      return sentence(other == SolverName::block ? "--solver block" : "--solver lsfw", bytes);
-    }
+    if (other != method.solver && fits(bytes, memory)) return sentence("solver", to_string(other), bytes);
   }
-  return fmt::format("fewer features or classes, or {:.2f} GB more memory are needed",
-                     (method.bytes / share - memory.available) / 1e9);
+  return say("fewer features or classes, or {:.2f} GB more memory are needed",
+             (method.bytes / share - memory.available) / 1e9);
 }
 
 }  // namespace
@@ -113,7 +111,7 @@ void check_memory(const Method& method) {
        method.solver != SolverName::block ? method.name
        : method.gram                      ? "block ascent from the Gram matrix"
                                           : "block ascent from the weights",
-       method.bytes / 1e9, method.memory.bound, method.memory.available / 1e9, method.remedy);
+       method.bytes / 1e9, method.memory.bound, method.memory.available / 1e9, method.remedy.marked());
 }
 
 std::unique_ptr<Solver> make_solver(SolverName name, const TrainOptions& options, Engine& engine, Start from,

@@ -18,7 +18,7 @@ struct Method {
   bool gram = false;   // block: scores from the Gram matrix
   double bytes = 0.0;  // that training takes besides the rows
   ProcessMemory memory;
-  std::string remedy;  // where that is more than is available: a sentence; else empty
+  Sentence remedy;  // where that is more than is available; else empty
 };
 
 // For problems of this size: lambda, the loss and the weights may change afterwards. Each worker has a part of the

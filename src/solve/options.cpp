@@ -12,13 +12,13 @@ namespace {
 
 void check_positive(const char* name, double value) {
   if (!std::isfinite(value) || value <= 0.0) {
-    fail(ErrorKind::option, "{} is {}, but it must be finite and above 0", name, value);
+    fail(ErrorKind::option, "{} is {}, but it must be finite and above 0", Field{name}, value);
   }
 }
 
 void check_not_negative(const char* name, double value) {
   if (!std::isfinite(value) || value < 0.0) {
-    fail(ErrorKind::option, "{} is {}, but it must be finite and at least 0", name, value);
+    fail(ErrorKind::option, "{} is {}, but it must be finite and at least 0", Field{name}, value);
   }
 }
 
@@ -28,16 +28,17 @@ void check(const TrainOptions& options) {
   check_positive("C", options.C);
   if (options.lambda) check_positive("lambda", *options.lambda);
   if (options.tolerance) check_not_negative("tolerance", *options.tolerance);
-  if (options.absolute_gap) check_not_negative("absolute gap", *options.absolute_gap);
-  if (options.time_limit_s) check_positive("time limit", *options.time_limit_s);
+  if (options.absolute_gap) check_not_negative("absolute_gap", *options.absolute_gap);
+  if (options.time_limit_s) check_positive("time_limit_s", *options.time_limit_s);
   check_not_negative("bias", options.bias);
-  check_positive("the time between checkpoints", options.checkpoints.every_s);
+  check_positive("every_s", options.checkpoints.every_s);
   if (options.max_iterations < 1) {
-    fail(ErrorKind::option, "max iterations is {}, but it must be at least 1", options.max_iterations);
+    fail(ErrorKind::option, "{} is {}, but it must be at least 1", Field{"max_iterations"}, options.max_iterations);
   }
   const bool block = options.solver == SolverName::automatic || options.solver == SolverName::block;
   if (options.scores != ScoresName::automatic && !block) {
-    fail(ErrorKind::option, "scores belongs to the block solver, but the solver is {}", to_string(options.solver));
+    fail(ErrorKind::option, "{} belongs to the block solver, but {} is {}", Field{"scores"}, Field{"solver"},
+         to_string(options.solver));
   }
   resolve_threads(options.threads);
 }

@@ -62,9 +62,9 @@ TrainOptions with_threads_of_checkpoint(TrainOptions options) {
   }
   const int used = threads.get<int>(), asked = resolve_threads(options.threads);
   if (used != asked && options.warn) {
-    options.warn(fmt::format(
-        "{}: the job goes on with {} {}, as it was begun, not with {}: another number could change its last bits", path,
-        used, used == 1 ? "thread" : "threads", asked));
+    options.warn(
+        say("{}: the job goes on with {} {}, as it was begun, not with {}: another number could change its last bits",
+            path, used, used == 1 ? "thread" : "threads", asked));
   }
   options.threads = used;
   return options;
@@ -103,8 +103,7 @@ void Checkpoint::write(const State& state) {
     warned_.clear();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io) throw;
-    if (warn_ && warned_ != error.what())
-      warn_(fmt::format("{}; the job goes on without this checkpoint", error.what()));
+    if (warn_ && warned_ != error.what()) warn_(say("{}; the job goes on without this checkpoint", error.what()));
     warned_ = error.what();
   }
   since_ = Stopwatch();

@@ -27,7 +27,7 @@ std::vector<std::vector<std::int64_t>> rows_by_class(const std::vector<std::int3
 
 std::vector<Fold> stratified_folds(const std::vector<std::int32_t>& y, std::int64_t m, std::int64_t folds,
                                    std::uint64_t seed) {
-  if (folds < 2) fail(ErrorKind::option, "folds is {}, but it must be at least 2", folds);
+  if (folds < 2) fail(ErrorKind::option, "{} is {}, but it must be at least 2", Field{"folds"}, folds);
   constexpr std::int64_t never = -1;
   std::vector<std::int64_t> fold_of(y.size(), never);
   std::int64_t next = 0;  // goes on from class to class, so that the folds have about the same size

@@ -24,7 +24,8 @@ std::vector<double> log_spaced(double first, double last, std::int64_t count) {
 std::vector<double> sorted_grid(std::vector<double> grid) {
   if (grid.empty()) fail(ErrorKind::option, "there is no C to try");
   for (const double C : grid) {
-    if (!std::isfinite(C) || C <= 0.0) fail(ErrorKind::option, "C is {}, but it must be finite and above 0", C);
+    if (!std::isfinite(C) || C <= 0.0)
+      fail(ErrorKind::option, "{} is {}, but it must be finite and above 0", Field{"C"}, C);
   }
   std::sort(grid.begin(), grid.end());
   grid.erase(std::unique(grid.begin(), grid.end()), grid.end());

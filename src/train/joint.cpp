@@ -10,13 +10,15 @@ namespace topwolf {
 namespace {
 
 void check_asked(const TrainOptions& options) {
-  if (options.bias != 0.0) fail(ErrorKind::option, "a bias is asked for, but psi has its own constant features");
+  if (options.bias != 0.0)
+    fail(ErrorKind::option, "{} is {}, but psi has its own constant features", Field{"bias"}, options.bias);
   if (options.scores != ScoresName::automatic) {
-    fail(ErrorKind::option, "scores from the {} are asked for, but with a psi of one's own they come from psi",
+    fail(ErrorKind::option, "{} is {}, but with a psi of one's own scores come from psi", Field{"scores"},
          to_string(options.scores));
   }
   if (!options.checkpoints.path.empty() || !options.checkpoints.resume.empty()) {
-    fail(ErrorKind::option, "checkpoints are asked for, but a psi of one's own cannot be compared with the one before");
+    fail(ErrorKind::option, "{} are asked for, but a psi of one's own cannot be compared with the one before",
+         Field{"checkpoints"});
   }
 }
 

@@ -11,7 +11,9 @@ namespace {
 std::shared_ptr<const std::vector<double>> cost_of(const LossSpec& loss, const Margins& margins, std::int64_t m) {
   const std::vector<double>& cost = loss.cost_matrix;
   if (cost.empty()) return nullptr;
-  if (margins.given()) fail(ErrorKind::option, "a cost matrix and margins are given; give one of them");
+  if (margins.given())
+    fail(ErrorKind::option, "{} and {} both say what errors cost; give one of them", Field{"cost_matrix"},
+         Field{"margins"});
   for (std::int64_t y = 0; y < m; ++y) {
     for (std::int64_t j = 0; j < m; ++j) {
       if (cost[static_cast<std::size_t>(y * m + j)] != (y == j ? 0.0 : 1.0)) {

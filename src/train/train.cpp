@@ -2,14 +2,12 @@
 
 #include "topwolf/train.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
-#include "core/threads.hpp"
+#include "core/fail.hpp"
 #include "data/fingerprint.hpp"
 #include "data/rows.hpp"
 #include "train/checkpoint.hpp"
@@ -24,6 +22,25 @@ Identity train_identity(Trainer& trainer, const TrainOptions& options) {
   identity.emplace_back("the loss", to_string(options.loss));
   identity.emplace_back(options.lambda ? "lambda" : "C", fmt::format("{}", options.lambda.value_or(options.C)));
   return identity;
+}
+
+// Rows so long, for this C, that convergence will be slow; empty where they are not.
+Sentence conditioning(const Trainer& trainer, const TrainOptions& options) {
+  // Unit rows at C = 1 have 1; raw 16 x 16 pixels at C = 1, where LIBLINEAR makes 1,600 passes, have about 100.
+  constexpr double slow = 50.0;
+  const Dataset& data = trainer.data();
+  const std::vector<double>& lengths2 = trainer.lengths2();
+  const double mean = std::accumulate(lengths2.begin(), lengths2.end(), 0.0) / static_cast<double>(lengths2.size());
+  const double C = options.lambda ? 1.0 / (*options.lambda * weight_sum(data)) : options.C;
+  const auto classes2 = squared_lengths(data.class_features.view(), 0.0, 1);
+  const double longest = classes2.empty() ? 1.0 : *std::max_element(classes2.begin(), classes2.end());
+  const double condition = C * mean * longest;
+  if (!(condition > slow) || !std::isfinite(condition)) return {};
+  return say(
+      "C times the mean squared row length{} is {:.3g}; above about {} convergence is slow: rows of unit length ({}) "
+      "or "
+      "a smaller C help",
+      classes2.empty() ? "" : " and the largest of the class features", condition, slow, Field{"normalize", "unit"});
 }
 
 // A run whose state goes to a file, or comes from one. Seconds are counted on; the time limit is for this sitting.
@@ -55,6 +72,9 @@ TrainResult train(const Dataset& data, const TrainOptions& asked, const Observer
   const Stopwatch clock;
   const TrainOptions options = with_threads_of_checkpoint(asked);
   Trainer trainer(data, options);
+  if (options.warn) {
+    if (const Sentence slow = conditioning(trainer, options); !slow.empty()) options.warn(slow);
+  }
   const bool checkpointed = !options.checkpoints.path.empty() || !options.checkpoints.resume.empty();
   Fit fit;
   if (checkpointed) {
@@ -72,23 +92,6 @@ PrimalRange objective_range(const Dataset& data, const TrainOptions& options, co
 
 double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
   return objective_range(data, options, W).most;
-}
-
-std::string conditioning_warning(const Dataset& data, const TrainOptions& options) {
-  // Unit rows at C = 1 have 1; raw 16 x 16 pixels at C = 1, where LIBLINEAR makes 1,600 passes, have about 100.
-  constexpr double slow = 50.0;
-  const auto lengths2 = squared_lengths(data.X.view(), options.bias, resolve_threads(options.threads));
-  if (lengths2.empty()) return {};
-  const double mean = std::accumulate(lengths2.begin(), lengths2.end(), 0.0) / static_cast<double>(lengths2.size());
-  const double C = options.lambda ? 1.0 / (*options.lambda * weight_sum(data)) : options.C;
-  const auto classes2 = squared_lengths(data.class_features.view(), 0.0, 1);
-  const double longest = classes2.empty() ? 1.0 : *std::max_element(classes2.begin(), classes2.end());
-  const double condition = C * mean * longest;
-  if (!(condition > slow) || !std::isfinite(condition)) return {};
-  return fmt::format(
-      "C times the mean squared row length{} is {:.3g}; above about {} convergence is slow: rows of unit length "
-      "(--normalize unit) or a smaller C help",
-      classes2.empty() ? "" : " and the largest of the class features", condition, slow);
 }
 
 }  // namespace topwolf

@@ -59,8 +59,8 @@ def test_options_of_liblinear_get_a_sentence_naming_ours(topwolf, word, ours):
     "options, saying",
     [
         (["--C", "1", "--lambda", "0.1"], "--lambda and --C"),
-        (["--rho", "1,0.5"], "max-hinge takes no rho"),
-        (["--loss", "usunier", "--rho", "1,0.5"], "usunier takes no rho"),
+        (["--rho", "1,0.5"], "max-hinge takes no --rho"),
+        (["--loss", "usunier", "--rho", "1,0.5"], "usunier takes no --rho"),
         (["-k", "3"], "max-hinge takes no k"),
         (["--loss", "weighted-top-k", "-k", "3"], "weighted-top-k takes no k"),
         (["--loss", "weighted_usunier", "-k", "3"], "weighted-usunier takes no k"),

@@ -6,14 +6,14 @@
 int main() {
   using namespace topwolf;
   // Three classes on three axes, four rows each.
-  DenseStore<float> X{{}, 12, 3};
+  std::vector<float> x;
   Dataset data;
   data.classes = {LabelType::text, {"ant", "bee", "fly"}};
   for (int i = 0; i < 12; ++i) {
-    for (int c = 0; c < 3; ++c) X.values.push_back(c == i % 3 ? 1.0f + 0.1f * static_cast<float>(i / 3) : 0.0f);
+    for (int c = 0; c < 3; ++c) x.push_back(c == i % 3 ? 1.0f + 0.1f * static_cast<float>(i / 3) : 0.0f);
     data.y.push_back(i % 3);
   }
-  data.X = Features(FeatureStore(std::move(X)));
+  data.X = Features::dense(x.data(), 12, 3);
 
   TrainOptions options;
   options.loss = parse_loss("usunier:2");

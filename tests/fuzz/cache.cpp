@@ -18,10 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(fuzz::same_rows(*raw, again) && raw->index_base == again.index_base &&
                     raw->label_type == again.label_type && raw->weights == again.weights,
                 "rows written and read again are the same");
-  LoadOptions options;
+  ReadOptions options;
   options.path = path;
   options.labels_optional = true;
   options.threads = 1;
-  fuzz::attempt([&] { return load_raw(options); });
+  fuzz::attempt([&] { return read_raw(options); });
   return 0;
 }

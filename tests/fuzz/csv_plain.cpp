@@ -95,7 +95,7 @@ std::optional<PlainRows> read(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
-  LoadOptions options;
+  ReadOptions options;
   options.precision = Precision::float64;
   options.label_column = "1";
   std::string sentence = "accepted";

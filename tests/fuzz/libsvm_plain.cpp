@@ -76,7 +76,7 @@ void compare(const std::vector<PlainRow<T>>& rows, const RawDataset& raw) {
 
 template <class T>
 void check(std::string_view text, Precision precision) {
-  LoadOptions options;
+  ReadOptions options;
   options.threads = 1;
   options.precision = precision;
   std::string sentence = "accepted";

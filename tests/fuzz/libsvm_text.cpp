@@ -9,12 +9,12 @@ using namespace topwolf;
 
 namespace {
 
-std::optional<RawDataset> read(std::string_view text, const LoadOptions& options, std::size_t chunk_bytes,
+std::optional<RawDataset> read(std::string_view text, const ReadOptions& options, std::size_t chunk_bytes,
                                std::string* sentence = nullptr) {
   return fuzz::attempt([&] { return parse_libsvm(TextSource(Buffer(text)), options, "text", chunk_bytes); }, sentence);
 }
 
-void check(std::string_view text, const LoadOptions& options) {
+void check(std::string_view text, const ReadOptions& options) {
   std::string sentence, sentence_in_chunks;
   const auto raw = read(text, options, libsvm_chunk_bytes, &sentence);
   const auto in_chunks = read(text, options, 16, &sentence_in_chunks);
@@ -34,7 +34,7 @@ void check(std::string_view text, const LoadOptions& options) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
-  LoadOptions options;
+  ReadOptions options;
   options.threads = 1;
   check(text, options);
   options.precision = Precision::float64;

@@ -9,7 +9,7 @@ using namespace topwolf;
 namespace {
 
 std::optional<RawDataset> read(const std::string& path, Precision precision) {
-  LoadOptions options;
+  ReadOptions options;
   options.path = path;
   options.precision = precision;
   options.labels_optional = true;

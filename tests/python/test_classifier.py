@@ -484,7 +484,7 @@ BAD = [
     ({"k": 2**70, "loss": "top_k"}, "The 'k' parameter"),
     ({"max_iter": 2**70}, "The 'max_iter' parameter"),
     ({"n_jobs": 2**70}, "The 'n_jobs' parameter"),
-    ({"n_jobs": 2000}, "threads is 2000, but it must be from 0 to 1024"),
+    ({"n_jobs": 2000}, "n_jobs is 2000, but it must be from 0 to 1024"),
 ]
 
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/rng.hpp"
+#include "data/readers.hpp"
 #include "data/write.hpp"
 #include "unit/data/samples.hpp"
 
@@ -67,7 +68,7 @@ void check_survives(const std::string& name, bool sparse) {
   const std::string path = folder.file(name);
   write_dataset(sample(sparse), path);
   const std::string whole = read_text(path);
-  LoadOptions options = at(path);
+  ReadOptions options = at(path);
   options.threads = 2;
   options.labels_optional = true;
   Rng rng(7);
@@ -75,7 +76,7 @@ void check_survives(const std::string& name, bool sparse) {
   for (int trial = 0; trial < 1500; ++trial) {
     write_text(path, damage(whole, rng));
     try {
-      const RawDataset raw = load_raw(options);
+      const RawDataset raw = read_raw(options);
       EXPECT_EQ(Features(raw.X).rows(), static_cast<std::int64_t>(raw.label.size()));
       // The sum touches all that is stored; a damaged index may make X too wide to spell out.
       EXPECT_TRUE(std::isfinite(sum_of_squares(raw.X)));
@@ -112,7 +113,7 @@ TEST(Corruption, of_stored_data_is_survived) {
 
 TEST(Corruption, of_label_arrays_is_survived) {
   const TempFolder folder;
-  LoadOptions options = at(folder.file("x.npy"));
+  ReadOptions options = at(folder.file("x.npy"));
   options.labels_path = folder.file("y.npy");
   RawDataset raw = sample(false);
   raw.spelling = {"a", "\u00e4", "c"};
@@ -122,7 +123,7 @@ TEST(Corruption, of_label_arrays_is_survived) {
   for (int trial = 0; trial < 1500; ++trial) {
     write_text(options.labels_path, damage(whole, rng));
     try {
-      EXPECT_EQ(load_raw(options).label.size(), 4u);
+      EXPECT_EQ(read_raw(options).label.size(), 4u);
     } catch (const Error& error) {
       EXPECT_NE(error.kind(), ErrorKind::internal) << error.what();
     }

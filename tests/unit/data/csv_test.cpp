@@ -13,16 +13,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
-RawDataset parse(std::string_view text, const LoadOptions& options = {}) {
+RawDataset parse(std::string_view text, const ReadOptions& options = {}) {
   return parse_csv(Buffer(text), options, "f.csv");
 }
 
-std::string data_error(std::string_view text, const LoadOptions& options = {}) {
+std::string data_error(std::string_view text, const ReadOptions& options = {}) {
   return error_of(ErrorKind::data, [&] { parse(text, options); });
 }
 
-LoadOptions label_column(const std::string& column) {
-  LoadOptions options;
+ReadOptions label_column(const std::string& column) {
+  ReadOptions options;
   options.label_column = column;
   return options;
 }
@@ -70,7 +70,7 @@ TEST(Csv, takes_the_label_column_by_name_or_number) {
 }
 
 TEST(Csv, has_no_labels_when_predicting_on_exactly_the_expected_columns) {
-  LoadOptions options;
+  ReadOptions options;
   options.labels_optional = true;
   options.cols = 2;
   EXPECT_EQ(dense_rows(parse("1,2\n", options).X), (Rows{{1, 2}}));

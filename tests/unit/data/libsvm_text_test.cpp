@@ -19,11 +19,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
-RawDataset parse(std::string_view text, const LoadOptions& options = {}, std::size_t chunk_bytes = 16) {
+RawDataset parse(std::string_view text, const ReadOptions& options = {}, std::size_t chunk_bytes = 16) {
   return parse_libsvm(TextSource(Buffer(text)), options, "f.svm", chunk_bytes);
 }
 
-std::string data_error(std::string_view text, const LoadOptions& options = {}) {
+std::string data_error(std::string_view text, const ReadOptions& options = {}) {
   return error_of(ErrorKind::data, [&] { parse(text, options); });
 }
 
@@ -54,7 +54,7 @@ TEST(LibsvmText, sorts_the_indices_of_a_row) {
 TEST(LibsvmText, counts_from_0_if_an_index_is_0_or_if_told) {
   EXPECT_EQ(dense_rows(parse("1 1:1\n2 0:2 1:3\n").X), (Rows{{0, 1}, {2, 3}}));
   EXPECT_EQ(parse("1 1:1\n2 0:2 1:3\n").index_base, 0);
-  LoadOptions options;
+  ReadOptions options;
   options.index_base = 0;
   EXPECT_EQ(dense_rows(parse("1 1:1\n", options).X), (Rows{{0, 1}}));
   EXPECT_EQ(parse("1 1:1\n", options).index_base, 0);
@@ -106,7 +106,7 @@ TEST(LibsvmText, refuses_a_file_without_rows) {
 }
 
 TEST(LibsvmText, accepts_rows_without_labels_if_they_are_optional) {
-  LoadOptions options;
+  ReadOptions options;
   options.labels_optional = true;
   const RawDataset raw = parse("1:2 2:3\nb 1:1\n", options);
   EXPECT_THAT(labels_of(raw), ElementsAre("", "b"));
@@ -118,7 +118,7 @@ TEST(LibsvmText, takes_the_largest_index_and_refuses_the_next) {
   EXPECT_EQ(std::get<CsrStore<float>>(parse("1 0:1 2147483645:1\n").X).cols, 2147483646);
   const std::string beyond = "the index '2147483646' is larger than 2147483645, the last where indices count from 0";
   EXPECT_EQ(data_error("1 2:1\n1 3:1 2147483646:1\n1 0:1\n"), "f.svm:2:7: " + beyond);
-  LoadOptions options;
+  ReadOptions options;
   options.index_base = 0;
   EXPECT_EQ(data_error("1 2147483646:1\n", options), "f.svm:1:3: " + beyond);
 }
@@ -134,7 +134,7 @@ TEST(LibsvmText, rounds_what_is_too_small_to_zero_and_keeps_double_range_in_doub
                                    std::string("-1e99999999999999999999")}) {
     EXPECT_THAT(data_error("1 1:" + large + "\n"), HasSubstr("is too large for float32")) << large;
   }
-  LoadOptions options;
+  ReadOptions options;
   options.precision = Precision::float64;
   EXPECT_EQ(dense_rows(parse("1 1:1e39 2:0.1\n", options).X), (Rows{{1e39, 0.1}}));
   EXPECT_EQ(data_error("1 1:1e309\n", options), "f.svm:1:5: the value '1e309' is too large for float64");
@@ -151,7 +151,7 @@ RC_GTEST_PROP(LibsvmText, reads_plain_decimals_as_strtof_and_strtod_do, ()) {
   std::string text = std::to_string(*rc::gen::arbitrary<std::uint64_t>() >> *rc::gen::inRange(0, 60));
   if (places < text.size()) text.insert(text.size() - places, ".");
   if (*rc::gen::arbitrary<bool>()) text.insert(0, "-");
-  LoadOptions options;
+  ReadOptions options;
   RC_ASSERT(std::get<CsrStore<float>>(parse("1 1:" + text, options).X).values[0] == std::strtof(text.c_str(), nullptr));
   options.precision = Precision::float64;
   RC_ASSERT(std::get<CsrStore<double>>(parse("1 1:" + text, options).X).values[0] ==
@@ -192,7 +192,7 @@ RC_GTEST_PROP(LibsvmText, gives_the_same_rows_or_the_same_error_for_any_threads_
   const std::string text = random_text(), path = folder.file("f.svm");
   std::ofstream(path) << text;
   const auto outcome = [&](int threads, std::size_t chunk_bytes, bool from_file = false) {
-    LoadOptions options;
+    ReadOptions options;
     options.threads = threads;
     try {
       const RawDataset raw =
@@ -241,7 +241,7 @@ TEST(LibsvmText, reports_the_first_of_many_errors_for_any_number_of_threads) {
   const std::string good = text;
   for (int i = 0; i < 2000; ++i) text += "1 1:1 2:x\n";
   for (const int threads : {1, 2, 7}) {
-    LoadOptions options;
+    ReadOptions options;
     options.threads = threads;
     EXPECT_EQ(data_error(text, options), "f.svm:2001:9: the value 'x' is not a number");
     EXPECT_NO_THROW(parse(good, options));

@@ -27,8 +27,8 @@ class Load : public ::testing::Test {
     gzclose(file);
     return folder_.file(name);
   }
-  std::string data_error(const LoadOptions& options) const {
-    return error_of(ErrorKind::data, [&] { load_raw(options); });
+  std::string data_error(const ReadOptions& options) const {
+    return error_of(ErrorKind::data, [&] { read_raw(options); });
   }
   const TempFolder folder_;
   const std::string array_ = npy_array("<f4", "(2, 2)", bytes_of<float>({1, 2, 3, 4}));
@@ -36,68 +36,68 @@ class Load : public ::testing::Test {
 };
 
 TEST_F(Load, chooses_the_format_by_the_name_also_of_a_compressed_file) {
-  EXPECT_EQ(dense_rows(load_raw(at(put("a.csv", "1,2,x\n3,4,y\n"))).X), (Rows{{1, 2}, {3, 4}}));
-  EXPECT_EQ(dense_rows(load_raw(at(put("a.TSV", "1\t2\tx\n3\t4\ty\n"))).X), (Rows{{1, 2}, {3, 4}}));
-  EXPECT_EQ(dense_rows(load_raw(at(put_gzip("a.csv.gz", "1,2,x\n3,4,y\n"))).X), (Rows{{1, 2}, {3, 4}}));
-  EXPECT_EQ(dense_rows(load_raw(at(put_gzip("a.gz", "1 1:1 2:2\n"))).X), (Rows{{1, 2}}));
-  EXPECT_EQ(dense_rows(load_raw(at(put("noending", "1 1:1 2:2\n"))).X), (Rows{{1, 2}}));
-  EXPECT_EQ(load_raw(at(put("noending", "1 1:1 2:2\n"))).source, folder_.file("noending"));
+  EXPECT_EQ(dense_rows(read_raw(at(put("a.csv", "1,2,x\n3,4,y\n"))).X), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_EQ(dense_rows(read_raw(at(put("a.TSV", "1\t2\tx\n3\t4\ty\n"))).X), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_EQ(dense_rows(read_raw(at(put_gzip("a.csv.gz", "1,2,x\n3,4,y\n"))).X), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_EQ(dense_rows(read_raw(at(put_gzip("a.gz", "1 1:1 2:2\n"))).X), (Rows{{1, 2}}));
+  EXPECT_EQ(dense_rows(read_raw(at(put("noending", "1 1:1 2:2\n"))).X), (Rows{{1, 2}}));
+  EXPECT_EQ(read_raw(at(put("noending", "1 1:1 2:2\n"))).source, folder_.file("noending"));
 }
 
 TEST_F(Load, knows_arrays_and_archives_by_their_content) {
-  LoadOptions options = at(put("odd.txt", array_));
+  ReadOptions options = at(put("odd.txt", array_));
   options.labels_path = put("y", labels_);
-  EXPECT_EQ(dense_rows(load_raw(options).X), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_EQ(dense_rows(read_raw(options).X), (Rows{{1, 2}, {3, 4}}));
   write_zip(folder_.file("odd.svm"), {{"X.npy", array_}, {"y.npy", labels_}});
-  EXPECT_THAT(labels_of(load_raw(at(folder_.file("odd.svm")))), ElementsAre("7", "8"));
+  EXPECT_THAT(labels_of(read_raw(at(folder_.file("odd.svm")))), ElementsAre("7", "8"));
 }
 
 TEST_F(Load, reads_labels_of_an_array_from_an_array_or_lines) {
-  LoadOptions options = at(put_gzip("x.npy.gz", array_));
+  ReadOptions options = at(put_gzip("x.npy.gz", array_));
   EXPECT_THAT(data_error(options), HasSubstr("holds features only"));
   options.labels_path = put("y.npy", labels_);
-  EXPECT_EQ(load_raw(options).label_type, LabelType::integer);
+  EXPECT_EQ(read_raw(options).label_type, LabelType::integer);
   options.labels_path = put("y.txt", "cat\ndog\n");
-  EXPECT_THAT(labels_of(load_raw(options)), ElementsAre("cat", "dog"));
+  EXPECT_THAT(labels_of(read_raw(options)), ElementsAre("cat", "dog"));
   options.labels_path = put("y.txt", "cat\n");
   EXPECT_THAT(data_error(options), HasSubstr("y.txt: there are 1 labels for the 2 rows of "));
   options.labels_path = put("y.txt", "\ncat\n");
   EXPECT_THAT(data_error(options), HasSubstr("y.txt: row 1 (counted from 1) has no label"));
   options.labels_path = "";
   options.labels_optional = true;
-  EXPECT_THAT(load_raw(options).label, ElementsAre(-1, -1));
+  EXPECT_THAT(read_raw(options).label, ElementsAre(-1, -1));
 }
 
 TEST_F(Load, replaces_labels_of_other_formats_by_those_of_labels_path) {
-  LoadOptions options = at(put("a.svm", "1:5\n2:6\n"));
+  ReadOptions options = at(put("a.svm", "1:5\n2:6\n"));
   options.labels_path = put("y.txt", "a\nb\n");
-  EXPECT_THAT(labels_of(load_raw(options)), ElementsAre("a", "b"));
+  EXPECT_THAT(labels_of(read_raw(options)), ElementsAre("a", "b"));
   options.path = put("a.csv", "1,2\n3,4\n");
-  EXPECT_EQ(dense_rows(load_raw(options).X), (Rows{{1, 2}, {3, 4}}));
+  EXPECT_EQ(dense_rows(read_raw(options).X), (Rows{{1, 2}, {3, 4}}));
   write_zip(folder_.file("a.npz"), {{"X.npy", array_}, {"y.npy", labels_}});
   options.path = folder_.file("a.npz");
-  EXPECT_THAT(labels_of(load_raw(options)), ElementsAre("a", "b"));
+  EXPECT_THAT(labels_of(read_raw(options)), ElementsAre("a", "b"));
 }
 
 TEST_F(Load, stores_text_sparse_unless_more_than_half_is_there) {
-  EXPECT_TRUE(is_sparse(load_raw(at(put("a.svm", "1 1:1\n2 2:1\n")))));
-  EXPECT_FALSE(is_sparse(load_raw(at(put("a.svm", "1 1:1 2:2\n2 2:1\n")))));
-  EXPECT_EQ(dense_rows(load_raw(at(folder_.file("a.svm"))).X), (Rows{{1, 2}, {0, 1}}));
+  EXPECT_TRUE(is_sparse(read_raw(at(put("a.svm", "1 1:1\n2 2:1\n")))));
+  EXPECT_FALSE(is_sparse(read_raw(at(put("a.svm", "1 1:1 2:2\n2 2:1\n")))));
+  EXPECT_EQ(dense_rows(read_raw(at(folder_.file("a.svm"))).X), (Rows{{1, 2}, {0, 1}}));
 }
 
 TEST_F(Load, drops_and_counts_sparse_values_beyond_the_expected_columns) {
-  LoadOptions options = at(put("a.svm", "1 1:1 5:5 9:9\n2 2:2\n3 7:1\n"));
+  ReadOptions options = at(put("a.svm", "1 1:1 5:5 9:9\n2 2:2\n3 7:1\n"));
   options.cols = 5;
-  LoadReport report;
-  EXPECT_EQ(dense_rows(load_raw(options, &report).X), (Rows{{1, 0, 0, 0, 5}, {0, 2, 0, 0, 0}, {0, 0, 0, 0, 0}}));
+  ReadReport report;
+  EXPECT_EQ(dense_rows(read_raw(options, &report).X), (Rows{{1, 0, 0, 0, 5}, {0, 2, 0, 0, 0}, {0, 0, 0, 0, 0}}));
   EXPECT_EQ(report.dropped_values, 2);
   options.cols = 20;
-  EXPECT_EQ(dense_rows(load_raw(options, &report).X)[0].size(), 20u);
+  EXPECT_EQ(dense_rows(read_raw(options, &report).X)[0].size(), 20u);
   EXPECT_EQ(report.dropped_values, 0);
 }
 
 TEST_F(Load, refuses_dense_rows_of_another_width_than_expected) {
-  LoadOptions options = at(put("a.csv", "1,2,3,x\n"));
+  ReadOptions options = at(put("a.csv", "1,2,3,x\n"));
   options.cols = 2;
   EXPECT_THAT(data_error(options), HasSubstr("the rows have 3 features, but 2 are expected"));
 }
@@ -117,7 +117,7 @@ TEST_F(Load, reads_what_scipy_saves) {
     return data_error(at(folder_.file("b.npz")));
   };
   write_zip(folder_.file("a.npz"), members);
-  const RawDataset raw = load_raw(at(folder_.file("a.npz")));
+  const RawDataset raw = read_raw(at(folder_.file("a.npz")));
   EXPECT_EQ(dense_rows(raw.X), (Rows{{1, 0, 0, 0, 0, 2}, {0, 0, 3, 0, 0, 0}}));
   EXPECT_THAT(labels_of(raw), ElementsAre("7", "8"));
   EXPECT_TRUE(is_sparse(raw));
@@ -169,12 +169,12 @@ TEST_F(Load, finds_changed_bytes_in_an_archive_by_their_checksum) {
 
 TEST_F(Load, refuses_missing_files_and_folders_as_io) {
   for (const char* name : {"none.svm", "none.csv", "none.npy", "none.npz", "none.twd"}) {
-    EXPECT_THAT(error_of(ErrorKind::io, [&] { load_raw(at(folder_.file(name))); }), HasSubstr("No such file")) << name;
+    EXPECT_THAT(error_of(ErrorKind::io, [&] { read_raw(at(folder_.file(name))); }), HasSubstr("No such file")) << name;
   }
-  EXPECT_THAT(error_of(ErrorKind::io, [&] { load_raw(at(folder_.file(""))); }), HasSubstr("directory"));
-  LoadOptions both = at("-");
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { read_raw(at(folder_.file(""))); }), HasSubstr("directory"));
+  ReadOptions both = at("-");
   both.labels_path = "-";
-  EXPECT_THAT(error_of(ErrorKind::option, [&] { load_raw(both); }), HasSubstr("standard input"));
+  EXPECT_THAT(error_of(ErrorKind::option, [&] { read_raw(both); }), HasSubstr("standard input"));
 }
 
 TEST_F(Load, makes_a_data_set_in_one_call) {
@@ -191,10 +191,10 @@ TEST_F(Load, converts_the_precision_of_a_stored_data_set) {
   raw.label = {0, 0};
   raw.spelling = {"a"};
   write_cache(raw, folder_.file("a.twd"));
-  EXPECT_EQ(load_raw(at(folder_.file("a.twd"))).X.index(), 0u);
-  LoadOptions options = at(folder_.file("a.twd"));
+  EXPECT_EQ(read_raw(at(folder_.file("a.twd"))).X.index(), 0u);
+  ReadOptions options = at(folder_.file("a.twd"));
   options.precision = Precision::float64;
-  EXPECT_EQ(load_raw(options).X.index(), 1u);
+  EXPECT_EQ(read_raw(options).X.index(), 1u);
   raw.X = DenseStore<double>{{1, 1e99}, 2, 1};
   write_cache(raw, folder_.file("a.twd"));
   EXPECT_THAT(data_error(at(folder_.file("a.twd"))),

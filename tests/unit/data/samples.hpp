@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topwolf/dataset.hpp"
+#include "data/readers.hpp"
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
@@ -86,8 +86,8 @@ inline void write_zip(const std::string& path, const std::map<std::string, std::
   ASSERT_EQ(zip_close(zip), 0);
 }
 
-inline LoadOptions at(const std::string& path) {
-  LoadOptions options;
+inline ReadOptions at(const std::string& path) {
+  ReadOptions options;
   options.path = path;
   options.threads = 1;
   return options;

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "topwolf/structure.hpp"
 #include "topwolf/error.hpp"
+#include "topwolf/structure.hpp"
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {

@@ -1,5 +1,6 @@
 // What is written is read back the same, in every format; what a format cannot say is refused and leaves no file.
 #include "data/write.hpp"
+#include "data/readers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ template <class T>
 void check_round_trip() {
   const TempFolder folder;
   const RawDataset raw = random_sparse<T>();
-  LoadOptions options;
+  ReadOptions options;
   options.precision = sizeof(T) == 4 ? Precision::float32 : Precision::float64;
   options.cols = std::get<CsrStore<T>>(raw.X).cols;
   options.index_base = raw.index_base;
@@ -50,8 +51,8 @@ void check_round_trip() {
     options.path = folder.file(name);
     options.labels_path = options.path.ends_with(".npy") ? folder.file("y.npy") : "";
     write_dataset(raw, options.path, options.labels_path);
-    LoadReport report;
-    const RawDataset back = load_raw(options, &report);
+    ReadReport report;
+    const RawDataset back = read_raw(options, &report);
     RC_ASSERT(dense_rows(back.X) == dense_rows(raw.X));
     RC_ASSERT(report.dropped_values == 0);
     RC_ASSERT(map_labels(back, collect_classes(back)) == map_labels(raw, collect_classes(raw)));
@@ -79,9 +80,9 @@ class WriteLabels : public ::testing::Test {
   }
   RawDataset reload(const RawDataset& raw, const std::string& name) const {
     write_dataset(raw, folder_.file(name));
-    LoadOptions options = at(folder_.file(name));
+    ReadOptions options = at(folder_.file(name));
     options.labels_optional = true;
-    return load_raw(options);
+    return read_raw(options);
   }
   const TempFolder folder_;
 };
@@ -131,11 +132,11 @@ TEST_F(WriteLabels, that_a_format_cannot_say_are_refused_and_leave_no_file) {
 
 TEST_F(WriteLabels, go_beside_a_npy_file_as_lines_or_array) {
   const RawDataset raw = labelled({"big cat", "dog"});
-  LoadOptions options = at(folder_.file("x.npy"));
+  ReadOptions options = at(folder_.file("x.npy"));
   for (const char* name : {"y.txt", "y.npy"}) {
     options.labels_path = folder_.file(name);
     write_dataset(raw, options.path, options.labels_path);
-    EXPECT_THAT(labels_of(load_raw(options)), ElementsAre("big cat", "dog"));
+    EXPECT_THAT(labels_of(read_raw(options)), ElementsAre("big cat", "dog"));
   }
   EXPECT_THAT(error_of(ErrorKind::option, [&] { write_dataset(raw, folder_.file("a.csv"), options.labels_path); }),
               HasSubstr("only beside a .npy file"));

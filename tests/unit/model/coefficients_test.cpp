@@ -1,5 +1,5 @@
 // Matrices of weights as NumPy writes them: shapes, intercepts, classes, and what is refused.
-#include "model/coefficients.hpp"
+#include "topwolf/model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -42,7 +42,7 @@ TEST(Method, is_lsfw_where_the_rows_of_block_ascent_do_not_fit) {
   const Method method = choose_method(many, {}, memory_of(2.0 * lsfw));
   EXPECT_EQ(method.solver, SolverName::lsfw);
   EXPECT_THAT(method.choice, HasSubstr("block ascent would take"));
-  EXPECT_EQ(method.remedy, "");
+  EXPECT_TRUE(method.remedy.empty());
   check_memory(method);
   EXPECT_EQ(choose_method(many, {}, memory_of(2.0 * block)).solver, SolverName::block);
 }
@@ -54,20 +54,20 @@ TEST(Method, that_does_not_fit_is_refused_with_what_would) {
   const Workload rows = dense(50000, 10, 10);
   EXPECT_THAT(refusal(rows, asking(SolverName::block, ScoresName::gram), 1e9),
               ::testing::AllOf(HasSubstr("from the Gram matrix would take 14"), HasSubstr("the machine leaves 1.00 GB"),
-                               HasSubstr("; --scores weights needs 0.0")));
+                               HasSubstr("; scores = weights needs 0.0")));
   const Workload wide = dense(1000, 1000, 1e5, sizeof(double));
   const double need = training_bytes(wide, SolverName::block, false);
   EXPECT_THAT(refusal(wide, asking(SolverName::block, ScoresName::weights), need),
-              HasSubstr("; --precision float32 needs 4.0"));
-  EXPECT_THAT(refusal(dense(1e8, 10, 10), asking(SolverName::block), 1e10), HasSubstr("; --solver lsfw needs"));
-  EXPECT_THAT(refusal(wide, asking(SolverName::apg), 1.2 * need), HasSubstr("; --solver block needs 4.8"));
+              HasSubstr("; precision = float32 needs 4.0"));
+  EXPECT_THAT(refusal(dense(1e8, 10, 10), asking(SolverName::block), 1e10), HasSubstr("; solver = lsfw needs"));
+  EXPECT_THAT(refusal(wide, asking(SolverName::apg), 1.2 * need), HasSubstr("; solver = block needs 4.8"));
   Workload folds = dense(1000, 1000, 1e5);
   folds.workers = 5;
-  EXPECT_THAT(refusal(folds, asking(SolverName::block, ScoresName::weights), need), HasSubstr("; --threads 1 needs"));
+  EXPECT_THAT(refusal(folds, asking(SolverName::block, ScoresName::weights), need), HasSubstr("; threads = 1 needs"));
   Workload crowd = dense(1000, 1000, 100);
   crowd.threads = 1024;
   EXPECT_THAT(refusal(crowd, asking(SolverName::block, ScoresName::weights), 1e8),
-              HasSubstr("; --threads 1 needs 0.0"));
+              HasSubstr("; threads = 1 needs 0.0"));
   EXPECT_THAT(refusal(wide, asking(SolverName::block), 1e9), HasSubstr("; fewer features or classes, or 4"));
 }
 
