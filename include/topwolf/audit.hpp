@@ -9,6 +9,7 @@
 
 namespace topwolf {
 
+// How far a model is from the optimum, as bounds that hold whatever rounding did.
 struct AuditResult {
   double primal = 0.0;        // P at the model's weights as they are is at most this, ...
   double least_primal = 0.0;  // ... and at least this: far apart only where scores cancel
@@ -18,6 +19,7 @@ struct AuditResult {
   TrainResult training;       // the run that bracketed the optimum; converged: to the tolerance
 };
 
+// What audit_options() asks for.
 inline constexpr double default_audit_tolerance = 1e-4;
 
 // The model's own problem: its loss, its lambda where it has one, its bias; and the tolerance above.

@@ -21,8 +21,8 @@ std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, cons
 // What it costs to take a row for another class than its own: by the margins of the rows where they are given, else by
 // the cost matrix (m x m), else 1 for every error.
 struct Costs {
-  const std::vector<double>& cost_matrix;
-  const Margins& margins;
+  const std::vector<double>& cost_matrix;  // (m x m), row = true class; empty: none
+  const Margins& margins;                  // of the rows that are evaluated
 };
 
 // The mean of cost(y, best class). A row whose class is none of the predictor's costs 1 (or what the margins say).

@@ -36,11 +36,17 @@ concept KnowsLengths = requires(const Psi& psi, std::int64_t i) {
 class JointMap {
  public:
   virtual ~JointMap() = default;
+  // n
   virtual std::int64_t examples() const = 0;
+  // m
   virtual std::int64_t classes() const = 0;
+  // P
   virtual std::int64_t dimension() const = 0;
+  // s_j = <psi(x_i, j), w> for all j.
   virtual void scores(std::int64_t i, std::span<const double> w, std::span<double> s) const = 0;
+  // sum += sum_j alpha_j psi(x_i, j).
   virtual void accumulate(std::int64_t i, std::span<const Entry> alpha, std::span<double> sum) const = 0;
+  // At least max_j ||psi(x_i, j)||^2; none: the solvers find out.
   virtual std::optional<double> squared_length(std::int64_t i) const = 0;
 };
 
@@ -48,9 +54,11 @@ class JointMap {
 template <class Psi>
 concept BareJointFeatureMap = JointFeatureMap<Psi> && !std::derived_from<Psi, JointMap>;
 
+// A psi, which must outlive this, as the solvers see it.
 template <BareJointFeatureMap Psi>
 class JointMapOf final : public JointMap {
  public:
+  // Of a caller's psi.
   explicit JointMapOf(const Psi& psi) : psi_(psi) {}
   std::int64_t examples() const override { return psi_.examples(); }
   std::int64_t classes() const override { return psi_.classes(); }
@@ -73,11 +81,17 @@ class JointTensor {
  public:
   // Throws Error{data} unless the rows are a multiple of m.
   JointTensor(Features rows, std::int64_t m);
+  // n
   std::int64_t examples() const { return rows_.rows() / m_; }
+  // m
   std::int64_t classes() const { return m_; }
+  // P
   std::int64_t dimension() const { return rows_.cols(); }
+  // As JointFeatureMap says.
   void scores(std::int64_t i, std::span<const double> w, std::span<double> s) const;
+  // As JointFeatureMap says.
   void accumulate(std::int64_t i, std::span<const Entry> alpha, std::span<double> sum) const;
+  // As KnowsLengths says.
   double squared_length(std::int64_t i) const;
 
  private:
@@ -92,6 +106,7 @@ struct JointLabels {
   Margins margins;              // where the loss has no cost matrix
 };
 
+// How training with a psi ended, and the weights that it is about.
 struct JointResult : Outcome {
   std::vector<double> w;            // P
   std::vector<std::int32_t> ranks;  // at w, how many classes come before each example's own
@@ -104,6 +119,7 @@ struct JointResult : Outcome {
 JointResult train_joint(const JointMap& psi, const JointLabels& labels, const TrainOptions& options = {},
                         const Observer& observer = {});
 
+// The same for a psi that is no JointMap yet.
 template <BareJointFeatureMap Psi>
 JointResult train_joint(const Psi& psi, const JointLabels& labels, const TrainOptions& options = {},
                         const Observer& observer = {}) {
@@ -114,6 +130,7 @@ JointResult train_joint(const Psi& psi, const JointLabels& labels, const TrainOp
 // S (n x m), row-major.
 std::vector<double> joint_scores(const JointMap& psi, const std::vector<double>& w, int threads = 0);
 
+// The same for a psi that is no JointMap yet.
 template <BareJointFeatureMap Psi>
 std::vector<double> joint_scores(const Psi& psi, const std::vector<double>& w, int threads = 0) {
   const JointMapOf<Psi> map(psi);

@@ -12,7 +12,11 @@
 
 namespace topwolf {
 
-enum class Precision { float32, float64 };
+// What features are stored as.
+enum class Precision {
+  float32,  // half the memory
+  float64,  // for gaps that float32 cannot reach: those runs end as stalled
+};
 template <>
 struct Names<Precision> {
   static constexpr std::array<std::string_view, 2> all{"float32", "float64"};
@@ -21,50 +25,56 @@ struct Names<Precision> {
 // X: (rows x cols), row-major; row i starts at data + i * stride.
 template <class T>
 struct DenseView {
-  using Value = T;
-  const T* data = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
-  std::int64_t stride = 0;
+  using Value = T;          // float or double
+  const T* data = nullptr;  // the caller's
+  std::int64_t rows = 0;    // n
+  std::int64_t cols = 0;    // d
+  std::int64_t stride = 0;  // at least cols
 };
 
 // X: (rows x cols); the non-zeros of row i are [row_begin[i], row_begin[i + 1]), columns ascending.
 template <class T>
 struct CsrView {
-  using Value = T;
-  const std::int64_t* row_begin = nullptr;
-  const std::int32_t* column = nullptr;
-  const T* value = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
+  using Value = T;                          // float or double
+  const std::int64_t* row_begin = nullptr;  // rows + 1
+  const std::int32_t* column = nullptr;     // of each non-zero
+  const T* value = nullptr;                 // of each non-zero
+  std::int64_t rows = 0;                    // n
+  std::int64_t cols = 0;                    // d
 };
 
+// Any of the four.
 using FeatureView = std::variant<DenseView<float>, DenseView<double>, CsrView<float>, CsrView<double>>;
 
 // Owned storage, filled by a loader and changed only before it becomes Features.
 template <class T>
 struct DenseStore {
   std::vector<T> values;  // (rows x cols), row-major
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
+  std::int64_t rows = 0;  // n
+  std::int64_t cols = 0;  // d
+  // Of what is stored, which must stay.
   DenseView<T> view() const { return {values.data(), rows, cols, cols}; }
 };
 
+// The same of sparse rows.
 template <class T>
 struct CsrStore {
   std::vector<std::int64_t> row_begin;  // rows + 1
-  std::vector<std::int32_t> column;
-  std::vector<T> values;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
+  std::vector<std::int32_t> column;     // of each non-zero
+  std::vector<T> values;                // of each non-zero
+  std::int64_t rows = 0;                // n
+  std::int64_t cols = 0;                // d
+  // Of what is stored, which must stay.
   CsrView<T> view() const { return {row_begin.data(), column.data(), values.data(), rows, cols}; }
 };
 
+// Any of the four.
 using FeatureStore = std::variant<DenseStore<float>, DenseStore<double>, CsrStore<float>, CsrStore<double>>;
 
 // X as the solvers see it: an immutable view and, if the memory is ours, what keeps it alive.
 class Features {
  public:
+  // No rows.
   Features() : view_(DenseView<float>{}) {}
   // Borrowed: the caller keeps the memory alive and unchanged.
   explicit Features(FeatureView view) : view_(view) {}
@@ -93,14 +103,19 @@ class Features {
     owner_ = std::move(owner);
   }
 
+  // Which of the four it is, and where it lies.
   const FeatureView& view() const { return view_; }
+  // n
   std::int64_t rows() const {
     return std::visit([](const auto& v) { return v.rows; }, view_);
   }
+  // d
   std::int64_t cols() const {
     return std::visit([](const auto& v) { return v.cols; }, view_);
   }
+  // Whether it is CSR.
   bool sparse() const { return view_.index() >= 2; }
+  // Of the values.
   Precision precision() const { return view_.index() % 2 == 0 ? Precision::float32 : Precision::float64; }
 
  private:
@@ -110,15 +125,16 @@ class Features {
 
 // One non-zero of a row over the classes.
 struct Entry {
-  std::int32_t column;
-  double value;
+  std::int32_t column;  // the class
+  double value;         // not 0
 };
 
 // Rows over the classes with few non-zeros, classes ascending: the dual A (n x m).
 struct SparseRows {
   std::vector<std::int64_t> row_begin{0};  // rows + 1
-  std::vector<std::int32_t> column;
-  std::vector<double> values;
+  std::vector<std::int32_t> column;        // of each non-zero, the class
+  std::vector<double> values;              // of each non-zero
+  // n
   std::int64_t rows() const { return static_cast<std::int64_t>(row_begin.size()) - 1; }
 };
 

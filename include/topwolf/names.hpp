@@ -19,6 +19,7 @@ concept Named = requires {
   Names<E>::all;
 };
 
+// What a value is called.
 template <Named E>
 constexpr std::string_view to_string(E value) {
   return Names<E>::all.at(static_cast<std::size_t>(value));

@@ -19,8 +19,8 @@ std::vector<double> log_spaced(double first, double last, std::int64_t count);
 
 // Row numbers, from 0.
 struct Fold {
-  std::vector<std::int64_t> training;
-  std::vector<std::int64_t> held_out;
+  std::vector<std::int64_t> training;  // that are trained on
+  std::vector<std::int64_t> held_out;  // that it is judged by
 };
 
 // Each class is dealt out evenly, in an order drawn from the seed. The rows of a class that has fewer rows than there
@@ -33,24 +33,29 @@ Fold stratified_split(const std::vector<std::int32_t>& y, std::int64_t m, double
 
 // ---- Sweep
 
+// Which values are tried, and on what they are judged.
 struct SweepOptions {
   TrainOptions train;                 // its C and lambda are not used
   std::vector<double> C;              // in any order; they are tried from the smallest
   const Dataset* held_out = nullptr;  // rows of the same classes (y = -1: another class), never trained on
 };
 
+// One C.
 struct SweepPoint : Outcome {
-  std::vector<double> training_errors, held_out_errors;  // at the places of the result
+  std::vector<double> training_errors;  // at the places of the result
+  std::vector<double> held_out_errors;  // the same; empty where nothing is held out
 };
 
+// All of them.
 struct SweepResult {
   std::vector<std::int64_t> places;  // the k of the errors
   std::vector<SweepPoint> points;    // C ascending; where the sweep was ended, the last one did not come to its end
   std::vector<double> not_tried;     // the C that were left where the sweep was ended
   std::string choice;                // of the solver, a sentence
-  double seconds = 0.0;
+  double seconds = 0.0;              // of the whole sweep
 };
 
+// Called while the sweep goes on; what is not set is not called.
 struct SweepObserver {
   std::function<bool(double C, const Progress&)> pass{};                  // false: end the sweep
   std::function<void(const SweepPoint&, const TrainResult&)> finished{};  // one point, with its model
@@ -63,18 +68,26 @@ SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepO
 
 // ---- Cross-validation
 
-enum class Metric { top1, top3, top5, top10, cost };
+// What held-out rows are judged by.
+enum class Metric {
+  top1,   // the share of rows whose class is not the best
+  top3,   // ... not among the 3 best
+  top5,   // ... not among the 5 best
+  top10,  // ... not among the 10 best
+  cost,   // the mean cost of the best class, by the cost matrix or the margins
+};
 template <>
 struct Names<Metric> {
   static constexpr std::array<std::string_view, 5> all{"top1", "top3", "top5", "top10", "cost"};
 };
 
+// Which losses and values of C are tried, on which folds, and by what rule one is chosen.
 struct CvOptions {
-  TrainOptions train;            // its loss, C and lambda are not used
-  std::vector<LossSpec> losses;  // at least one
-  std::vector<double> C;         // in any order
-  std::vector<Fold> folds;       // at least two
-  Metric metric = Metric::top1;
+  TrainOptions train;               // its loss, C and lambda are not used
+  std::vector<LossSpec> losses;     // at least one
+  std::vector<double> C;            // in any order
+  std::vector<Fold> folds;          // at least two
+  Metric metric = Metric::top1;     // what is minimised
   bool one_standard_error = false;  // the smallest C that is within one standard error of the best, for its loss
   bool refit = true;                // on all rows
   // What is minimised instead of the metric, at weights (m x D) for one fold, or on kept_columns(); one call at a time.
@@ -83,8 +96,8 @@ struct CvOptions {
 
 // One loss at one C.
 struct CvPoint {
-  LossSpec loss;
-  double C = 0.0;
+  LossSpec loss;                         // with its k and rho
+  double C = 0.0;                        // of this point
   std::vector<double> errors;            // of the folds; NaN where there was no fit
   std::vector<double> relative_gaps;     // of the folds; the same
   std::vector<std::int64_t> iterations;  // of the folds; 0 where there was no fit
@@ -95,21 +108,24 @@ struct CvPoint {
   double standard_error = 0.0;  // of the mean; NaN where there are fewer than two errors
 };
 
+// All points, and the one that was chosen.
 struct CvResult {
-  std::vector<CvPoint> points;  // loss by loss, C ascending
-  std::size_t fits = 0;         // how many are in the points; 0: nothing is chosen
-  std::size_t best = 0;         // the lowest mean of those tried on the most folds; of equals the first
-  std::size_t chosen = 0;       // by the rule
-  bool at_edge = false;         // the best C is the first or last of several, and all were tried
-  bool complete = false;        // everything was tried that could be the best
-  double seconds = 0.0;
-  std::optional<Status> ended;  // interrupted or time_limit, where the search or the fit to all rows was ended
-  std::optional<TrainResult> refitted;
+  std::vector<CvPoint> points;          // loss by loss, C ascending
+  std::size_t fits = 0;                 // how many are in the points; 0: nothing is chosen
+  std::size_t best = 0;                 // the lowest mean of those tried on the most folds; of equals the first
+  std::size_t chosen = 0;               // by the rule
+  bool at_edge = false;                 // the best C is the first or last of several, and all were tried
+  bool complete = false;                // everything was tried that could be the best
+  double seconds = 0.0;                 // of the search and the fit to all rows
+  std::optional<Status> ended;          // interrupted or time_limit, where the search or the fit to all rows was ended
+  std::optional<TrainResult> refitted;  // the chosen one, trained on all rows; none where it was not asked for
 };
 
+// How far a cross-validation is.
 struct CvProgress {
-  std::int64_t finished = 0, total = 0;  // fits, the last one on all rows included; dropped ones are not
-  double seconds = 0.0;
+  std::int64_t finished = 0;           // fits, the last one on all rows included; ...
+  std::int64_t total = 0;              // ... in all, without those that were dropped
+  double seconds = 0.0;                // since it began
   std::optional<double> seconds_left;  // as far as the fits so far tell; none before they tell anything
   bool refitting = false;              // the folds are done with
   std::optional<Status> ended;         // why the search was ended, where it was, while the best is fitted to all rows

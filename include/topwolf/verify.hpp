@@ -10,6 +10,7 @@
 
 namespace topwolf {
 
+// What was found.
 struct Verification {
   double primal = 0.0;         // P at the model's weights is not above this
   double dual = 0.0;           // D at some point of the dual set, next to the dual given, is not below this
