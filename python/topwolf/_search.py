@@ -127,7 +127,7 @@ class_weight, n_jobs, random_state, verbose
         smoothing: float = 0.0,
         tol: float = 1e-3,
         solver: str = "auto",
-        max_iter: int = 1000,
+        max_iter: int = 100_000,
         time_limit: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
