@@ -98,7 +98,8 @@ class Predictor {
   std::int64_t m() const;
 
   // Of rows (n x d), Error{data} for another width. Rows are normalised a few at a time; X is never copied.
-  std::vector<double> scores(const Features& X, int threads = 0) const;  // S: (n x m), row-major
+  std::vector<double> scores(const Features& X, int threads = 0) const;   // S: (n x m), row-major
+  void scores_into(const Features& X, double* S, int threads = 0) const;  // the same where the caller wants them
   TopK top_k(const Features& X, std::int64_t k, int threads = 0) const;
   std::vector<std::int32_t> predict(const Features& X, int threads = 0) const;  // n: the best class of each
 
