@@ -240,7 +240,7 @@ class_weight, n_jobs, random_state, verbose
     @staticmethod
     def _check_folds(folds):
         if len(folds) < 2:
-            raise ValueError(f"cv gives {len(folds)} fold, but at least 2 are needed.")
+            raise ValueError(f"cv gives {len(folds)} fold{'s' if len(folds) != 1 else ''}, but at least 2 are needed.")
 
     def _judge(self, X, y, folds):
         """Minus the score of weights (m x D) on a fold."""
