@@ -306,6 +306,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         if len(self.classes_) == 2 and classifier["class_features"] is None:
             classifier["weights"] = antisymmetric(classifier["weights"], dtype)
             provenance["primal"] = _core.objective(features, y, 2, options, weights, classifier["weights"])
+        provenance["command"] = repr(self)
         self._take(classifier, provenance, dtype)
         self.k_ = result["K"]
         self.trace_ = result["trace"]

@@ -56,7 +56,9 @@ class TrainingInput:
         """What the extension is told about a fit to n rows; their margins go with it."""
         rho = self.rho
         if rho is not None:
-            rho = check_array(rho, ensure_2d=False, dtype=np.float64, order="C", input_name="rho").ravel()
+            rho = check_array(rho, ensure_2d=False, dtype=np.float64, order="C", input_name="rho")
+            if rho.ndim != 1:
+                raise ValueError(f"rho has shape {rho.shape}, but it must have one dimension.")
         cost = self.cost_matrix
         if cost is not None:
             cost = check_array(cost, dtype=np.float64, order="C", input_name="cost_matrix")
