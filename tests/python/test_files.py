@@ -197,7 +197,7 @@ def test_labels_beyond_int64_come_back_as_they_were(tmp_path):
     labels = np.array([1, 2**53 + 1, 2**64 - 1], dtype=np.uint64)
     clf = TopwolfClassifier().fit(X, labels.repeat(4))
     clf.save(tmp_path / "m.topwolf")
-    back = load(tmp_path / "m.topwolf")
+    back = topwolf.load(tmp_path / "m.topwolf")
     assert back.classes_.dtype == np.uint64 and back.classes_.tolist() == labels.tolist()
     assert back.predict(X[::4]).tolist() == labels.tolist()
 
