@@ -125,6 +125,8 @@ class Predictor {
   // S (n x m), row-major, of rows (n x d); here and below Error{data} for another width. Rows are normalised a few at a
   // time, and X is never copied.
   std::vector<double> scores(const Features& X, int threads = 0) const;
+  // The same where the caller wants them.
+  void scores_into(const Features& X, double* S, int threads = 0) const;
   // The k best classes of each row, 1 <= k <= m.
   TopK top_k(const Features& X, std::int64_t k, int threads = 0) const;
   // n: the best class of each row.

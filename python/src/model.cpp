@@ -145,12 +145,14 @@ Model to_model(const nb::dict& classifier, const nb::dict& provenance) {
 }
 
 nb::object scores_of(const Predictor& predictor, const PyFeatures& features, int threads) {
-  std::vector<double> S;
+  const auto n = static_cast<std::size_t>(features.X.rows()), m = static_cast<std::size_t>(predictor.m());
+  std::unique_ptr<double[]> S(new double[n * m]);  // not cleared: that would take a good part of the time
   {
     nb::gil_scoped_release release;
-    S = predictor.scores(features.X, threads);
+    predictor.scores_into(features.X, S.get(), threads);
   }
-  return to_array(std::move(S), {static_cast<std::size_t>(features.X.rows()), static_cast<std::size_t>(predictor.m())});
+  nb::capsule owner(S.get(), [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, double>(S.release(), {n, m}, owner));
 }
 
 nb::tuple top_k_of(const Predictor& predictor, const PyFeatures& features, std::int64_t k, int threads) {

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import numbers
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from . import _core
-from ._features import sound, to_features
+from ._features import to_features
 from ._fitted import FittedClassifier, MatrixLike, Path
-from ._labels import check_text, from_names
+from ._input import TrainingInput
+from ._labels import from_names
+from ._observers import Observed
 from ._paths import file_name
-from ._structure import check_class_features, check_margins, features_or_none, from_arrays
-from ._weights import antisymmetric, bare_classifier, without_claim
+from ._structure import from_arrays
+from ._weights import antisymmetric, without_claim
 
 _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
 _SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
 _LARGEST = int(np.iinfo(np.int64).max)
 _MOST_JOBS = int(np.iinfo(np.int32).max)
-_EVALUATED_KS = (1, 3, 5, 10)
 
 
-class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
+class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMixin, BaseEstimator):
     """Linear multi-class SVM for top-k errors, with a certified duality gap.
 
     Minimises ``lambda / 2 ||W||^2 + 1 / N sum_i w_i loss(W x_i, y_i)`` (with `class_features` ``||V||^2``) with ``lambda = 1 / (C N)``, where ``N`` is the
@@ -79,8 +74,8 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
     solver : {"auto", "block", "apg", "lsfw", "stdfw", "pg"}, default="auto"
         ``auto`` is ``block``, exact block ascent, wherever it fits into memory.
 
-    max_iter : int, default=1000
-        Passes over the data.
+    max_iter : int, default=100000
+        Passes over the data, as many as the command line allows: `tol` and `time_limit` are what ends a fit.
 
     time_limit : float, default=None
         Seconds after which fitting ends with what there is.
@@ -183,7 +178,7 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         C: float = 1.0,
         tol: float = 1e-3,
         solver: str = "auto",
-        max_iter: int = 1000,
+        max_iter: int = 100_000,
         time_limit: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -304,22 +299,6 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         clf._take(classifier, provenance, classifier["precision"])
         return clf
 
-    def _rows(self, X, y, sample_weight):
-        """The rows, class numbers and weights to train on; sets the classes."""
-        X, y = validate_data(
-            self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
-        )
-        check_classification_targets(y)
-        self.classes_, y = np.unique(y, return_inverse=True)
-        check_text(self.classes_)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{self.classes_[0]!r}"
-            )
-        y = y.astype(np.int32).ravel()
-        return X, y, self._row_weights(X, y, sample_weight)
-
     def _take_result(self, result, features, dtype, y, options, weights):
         """The attributes from what training returned."""
         classifier, provenance = result["classifier"], result["provenance"]
@@ -327,111 +306,11 @@ class TopwolfClassifier(FittedClassifier, ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 2 and classifier["class_features"] is None:
             classifier["weights"] = antisymmetric(classifier["weights"], dtype)
             provenance["primal"] = _core.objective(features, y, 2, options, weights, classifier["weights"])
+        provenance["command"] = repr(self)
         self._take(classifier, provenance, dtype)
         self.k_ = result["K"]
         self.trace_ = result["trace"]
         self.solver_choice_ = result["choice"]
-
-    def _row_weights(self, X, y, sample_weight):
-        if sample_weight is None and self.class_weight is None:
-            return None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if np.sum(weights) == 0:
-            raise ValueError("Sample weights must contain at least one non-zero number.")
-        if self.class_weight is None:
-            return weights
-        if self.class_weight == "balanced":
-            of_class = np.bincount(y, weights=weights, minlength=len(self.classes_))
-            factors = np.divide(weights.sum(), len(self.classes_) * of_class, out=np.zeros_like(of_class), where=of_class > 0)
-        else:
-            factors = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=self.classes_[y])
-            if not (np.isfinite(factors).all() and (factors >= 0).all()):
-                raise ValueError("class_weight must hold finite weights that are at least 0.")
-        return weights * factors[y]
-
-    def _options(self, n, margins, margin_default):
-        """What the extension is told about a fit to n rows; their margins go with it."""
-        rho = self.rho
-        if rho is not None:
-            rho = check_array(rho, ensure_2d=False, dtype=np.float64, order="C", input_name="rho").ravel()
-        cost = self.cost_matrix
-        if cost is not None:
-            cost = check_array(cost, dtype=np.float64, order="C", input_name="cost_matrix")
-            m = len(self.classes_)
-            if cost.shape != (m, m):
-                raise ValueError(f"cost_matrix has shape {cost.shape}, but {m} classes need ({m}, {m}).")
-        return {
-            "loss": self.loss,
-            "k": None if self.k is None else int(self.k),
-            "rho": rho,
-            "cost_matrix": cost,
-            "class_features": features_or_none(check_class_features(self.class_features, len(self.classes_))),
-            "margins": features_or_none(check_margins(margins, n, len(self.classes_))),
-            "margin_default": float(margin_default),
-            "smoothing": float(self.smoothing),
-            "C": float(self.C),
-            "tolerance": float(self.tol),
-            "solver": self.solver,
-            "max_iterations": int(self.max_iter),
-            "time_limit": None if self.time_limit is None else float(self.time_limit),
-            "bias": float(self.intercept_scaling) if self.fit_intercept else 0.0,
-            "threads": self._threads(),
-            "seed": self._seed(),
-        }
-
-    def _start(self, y):
-        """The last fit's dual, where its rows and labels were these."""
-        if not self.warm_start or self.solver in ("stdfw", "pg") or getattr(self, "_dual", None) is None:
-            return None
-        dual, labels = self._dual
-        return dual if np.array_equal(labels, y) else None
-
-    def _seed(self):
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, numbers.Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _threads(self):
-        if self.n_jobs is None:
-            return 0
-        return effective_n_jobs(self.n_jobs)
-
-    def _evaluations(self, eval_set):
-        """Name: (features, class numbers, errors so far)."""
-        evaluations = {}
-        ks = [k for k in _EVALUATED_KS if k < len(self.classes_)]
-        if not isinstance(eval_set, (list, type(None))) or any(len(pair) != 2 for pair in eval_set or []):
-            raise ValueError("eval_set must be a list of pairs: eval_set=[(X, y)].")
-        for number, (X, y) in enumerate(eval_set or []):
-            X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-            errors = {f"top_{k}_error": [] for k in ks}
-            evaluations[f"validation_{number}"] = (to_features(X), self._class_numbers(y), errors)
-        return evaluations
-
-    def _observer(self, callback, evaluations, columns):
-        """What is called after every pass, None if nobody looks, and the progress table, if there is one; `columns` have weights."""
-        table = _core.ProgressTable(sys.stdout.write) if self.verbose else None
-        if callback is None and table is None and not evaluations:
-            return None, None
-
-        def observe(record):
-            if table is not None:
-                table.observe(record)
-            if evaluations:
-                self._evaluate(evaluations, record.weights(), columns)
-            return bool(callback(record)) if callback is not None else False
-
-        return observe, table
-
-    def _evaluate(self, evaluations, weights, columns):
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        predictor = _core.Predictor(bare_classifier(weights, columns, self.n_features_in_, bias), self._threads())
-        for features, y, errors in evaluations.values():
-            ks = [int(name.split("_")[1]) for name in errors]
-            for values, error in zip(errors.values(), predictor.top_k_errors(features, y, ks, self._threads())):
-                values.append(error)
 
     def _warn_unless_converged(self, stacklevel=4):
         remedies = {

@@ -216,7 +216,7 @@ class FittedClassifier:
         check_is_fitted(self)
         label_type, names = to_names(self.classes_)
         classifier = {**self._plain(), "label_type": label_type, "class_names": names}
-        provenance = {**self._provenance, "command": repr(self)}
+        provenance = self._provenance
         if self._digest_now() != self._digest:  # somebody else's weights have no certificate
             classifier["precision"] = "float64"
             provenance = without_claim(provenance)

@@ -64,7 +64,7 @@ class TopwolfJointClassifier(BaseEstimator):
         C: float = 1.0,
         tol: float = 1e-3,
         solver: str = "auto",
-        max_iter: int = 1000,
+        max_iter: int = 100_000,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

@@ -32,7 +32,9 @@ def to_names(classes):
 def from_names(kind, names):
     """The classes as an array; labels of a file that spells them otherwise (`+1`, `true`) are read as it reads them."""
     if kind == "integer":
-        return np.array([int(name) for name in names])
+        labels = [int(name) for name in names]
+        # NumPy would make floats of a list that needs both types.
+        return np.array(labels, dtype=np.uint64 if max(labels) > np.iinfo(np.int64).max and min(labels) >= 0 else None)
     if kind == "real":
         return np.array([float(name) for name in names])
     if kind == "boolean":

@@ -127,7 +127,7 @@ class_weight, n_jobs, random_state, verbose
         smoothing: float = 0.0,
         tol: float = 1e-3,
         solver: str = "auto",
-        max_iter: int = 1000,
+        max_iter: int = 100_000,
         time_limit: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -240,7 +240,7 @@ class_weight, n_jobs, random_state, verbose
     @staticmethod
     def _check_folds(folds):
         if len(folds) < 2:
-            raise ValueError(f"cv gives {len(folds)} fold, but at least 2 are needed.")
+            raise ValueError(f"cv gives {len(folds)} fold{'s' if len(folds) != 1 else ''}, but at least 2 are needed.")
 
     def _judge(self, X, y, folds):
         """Minus the score of weights (m x D) on a fold."""

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/memory.hpp"
 
 namespace topwolf {
 
@@ -34,8 +35,11 @@ class Buffer {
 
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
+    // The system promises more than it has: an input without end must be refused before its bytes are there.
+    constexpr std::size_t large = std::size_t{1} << 28;
+    if (capacity > large && static_cast<double>(capacity - size_) > process_memory().available) fail_without(capacity);
     void* grown = std::realloc(bytes_.get(), capacity);
-    if (grown == nullptr) fail(ErrorKind::memory, "not enough memory for {} bytes of a file", capacity);
+    if (grown == nullptr) fail_without(capacity);
     static_cast<void>(bytes_.release());
     bytes_.reset(static_cast<char*>(grown));
     capacity_ = capacity;
@@ -58,6 +62,10 @@ class Buffer {
   }
 
  private:
+  [[noreturn]] static void fail_without(std::size_t capacity) {
+    fail(ErrorKind::memory, "not enough memory for {} bytes of a file", capacity);
+  }
+
   struct Free {
     void operator()(char* bytes) const { std::free(bytes); }
   };

@@ -224,11 +224,10 @@ void Predictor::Prepared::for_rows(const Features& X, int threads, const Visit& 
   const double waiting = static_cast<double>(std::max(n, few_rows)) / static_cast<double>(n);
   threads = threads_worth(waiting * stored * static_cast<double>(m), resolve_threads(threads));
   // Enough rows to pay for reading the weights, and scores that fit a cache.
-  const std::int64_t most = std::clamp<std::int64_t>((1 << 18) / m, 48, 192), wanted = 4 * threads;
-  const std::int64_t panel = std::clamp<std::int64_t>((n + wanted - 1) / wanted, std::min<std::int64_t>(n, 48), most);
-  const std::int64_t panels = (n + panel - 1) / panel;
+  const std::int64_t most = std::clamp<std::int64_t>((1 << 18) / m, 48, 192), tasks = 2 * threads;
+  const std::int64_t panels = (n + most - 1) / most, panel = (n + panels - 1) / panels;
   const std::int64_t tiles = (pitch + tile_width - 1) / tile_width;
-  const std::int64_t parts = threads == 1 ? 1 : std::clamp<std::int64_t>(wanted / panels, 1, tiles);
+  const std::int64_t parts = threads == 1 ? 1 : std::clamp<std::int64_t>((tasks + panels - 1) / panels, 1, tiles);
   if (parts == 1) {
     parallel_for(panels, threads, [&](std::int64_t p) {
       const std::int64_t begin = p * panel, end = std::min(n, begin + panel);
@@ -262,9 +261,12 @@ std::int64_t Predictor::m() const {
 
 std::vector<double> Predictor::scores(const Features& X, int threads) const {
   std::vector<double> S(static_cast<std::size_t>(X.rows() * m()));
-  prepared_->for_rows(X, threads,
-                      [&, m = m()](std::int64_t i, const double* s) { std::copy(s, s + m, S.data() + i * m); });
+  scores_into(X, S.data(), threads);
   return S;
+}
+
+void Predictor::scores_into(const Features& X, double* S, int threads) const {
+  prepared_->for_rows(X, threads, [S, m = m()](std::int64_t i, const double* s) { std::copy(s, s + m, S + i * m); });
 }
 
 TopK Predictor::top_k(const Features& X, std::int64_t k, int threads) const {

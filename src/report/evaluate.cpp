@@ -60,7 +60,8 @@ std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, cons
 double mean_cost(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, const Costs& costs,
                  int threads, const std::vector<double>& weights) {
   const std::int64_t m = predictor.m();
-  const auto& [cost, margins] = costs;
+  const std::vector<double>& cost = costs.cost_matrix;
+  const Margins& margins = costs.margins;
   check_rows(X, y, weights);
   if (margins.given()) check_margins(margins, y, m);
   if (!cost.empty() && static_cast<std::int64_t>(cost.size()) != m * m) {

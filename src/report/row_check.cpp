@@ -29,9 +29,21 @@ Real sum(const Row<Real>& values) {
   return std::accumulate(values.begin(), values.end(), Real{0});
 }
 
-// z = delta + s - s_y, and `more` for every class but y.
 template <class Real>
-Row<Real> margins(const RowProblem<Real>& row, Real more = 0) {
+Real largest_size(std::span<const Real> values) {
+  Real largest = 0;
+  for (const Real x : values) largest = std::max(largest, std::abs(x));
+  return largest;
+}
+
+// z = delta + s - s_y, and `more`: what `off` and the rounding of these sums can have taken from it, and once again
+// what rounding does to any of the sums below that are made of z and of numbers up to four times as large. Phi and its
+// envelope grow with every z. A sum that is computed here is the exact one of some z' within that, hence not below
+// the true z: whatever is a bound at z' is one. z_y is 0.
+template <class Real>
+Row<Real> margins(const Loss& loss, const RowProblem<Real>& row, Real& more, Real& size) {
+  size = largest_size(row.delta) + 2 * (largest_size(row.s) + row.off);
+  more = 2 * row.off + static_cast<Real>(8 * loss.rho.size() + 64) * unit_roundoff<Real> * size;
   Row<Real> z(row.s.size());
   for (std::size_t j = 0; j < z.size(); ++j) z[j] = row.delta[j] + row.s[j] - row.s[row.y] + more;
   z[row.y] = 0;
@@ -48,23 +60,6 @@ Real ranked_sum(const Loss& loss, Row<Real> z) {
     total += static_cast<Real>(loss.rho[r]) * (loss.family == Family::usunier ? std::max(z[r], Real{0}) : z[r]);
   }
   return total < 0 ? 0 : total;  // what is no number stays none
-}
-
-template <class Real>
-Real largest_size(std::span<const Real> values) {
-  Real largest = 0;
-  for (const Real x : values) largest = std::max(largest, std::abs(x));
-  return largest;
-}
-
-// Phi is not above this. It grows with every z, so that it is enough to add to each z what rounding and `off` can have
-// taken: two scores; three sums and K more, of numbers not larger than delta and two scores. The y's z is 0 and exact.
-template <class Real>
-Real plain_bound(const Loss& loss, const RowProblem<Real>& row, Real* lost = nullptr) {
-  const Real size = largest_size(row.delta) + 2 * largest_size(row.s), K = static_cast<Real>(loss.rho.size());
-  const Real more = 2 * row.off * (1 + 8 * unit_roundoff<Real>)+(K + 10) * unit_roundoff<Real> * size;
-  if (lost) *lost = more;
-  return ranked_sum(loss, margins(row, more)) * (1 + (K + 8) * unit_roundoff<Real>);
 }
 
 // The places of v, largest value first.
@@ -180,96 +175,97 @@ long double label_distance(const Loss& loss, const Row<long double>& beta, long 
   return 2.0L * R * worst;
 }
 
-// The alpha at which the envelope of margins so much larger is attained, up to rounding.
+// The beta at which the envelope at z is attained, up to rounding; 0 at y.
 template <class Real>
-Row<Real> envelope_maximiser(const Loss& loss, const RowProblem<Real>& row, Real more) {
-  const Row<Real> rho = padded_rho<Real>(loss, row.s.size());
-  // Beyond this many times sum(rho) alpha changes no digit of the envelope, while an ulp of b would outweigh alpha.
+Row<Real> envelope_maximiser(const Loss& loss, const Row<Real>& z, std::int64_t y) {
+  const Row<Real> rho = padded_rho<Real>(loss, z.size());
+  // Beyond this many times sum(rho) beta changes no digit of the envelope, while an ulp of b would outweigh beta.
   const Real largest = sum(rho) / (1000 * unit_roundoff<Real>);
-  Row<Real> b = margins(row, more);
+  Row<Real> b = z;
   for (Real& value : b) value = std::clamp(value / static_cast<Real>(loss.smoothing), -largest, largest);
-  Row<Real> alpha = loss.family == Family::usunier ? usunier_maximiser(rho, b, row.y) : top_k_maximiser(rho, b, row.y);
-  alpha[row.y] = 0;
-  const Real others = sum(alpha);
-  for (Real& value : alpha) value = -value;
-  alpha[row.y] = others;
-  return alpha;
+  Row<Real> beta = loss.family == Family::usunier ? usunier_maximiser(rho, b, y) : top_k_maximiser(rho, b, y);
+  for (Real& value : beta) value = std::max(value, Real{0});
+  beta[y] = 0;
+  return beta;
+}
+
+// What the margins become at s + smoothing alpha, alpha = stretch (T e_y - beta) with T = sum(beta): r, the slope at
+// beta of what beta is worth.
+template <class Real>
+struct Moved {
+  Row<Real> r;        // r_j = z_j - smoothing (T + beta_j)
+  Real furthest = 0;  // of the z
+  Real squares = 0;   // smoothing |alpha|^2
+};
+
+template <class Real>
+Moved<Real> moved(const Loss& loss, const Row<Real>& z, const Row<Real>& beta, std::int64_t y, Real stretch) {
+  const Real factor = static_cast<Real>(loss.smoothing) * stretch, T = sum(beta);
+  Moved<Real> out{z, 0, factor * T * (stretch * T)};
+  for (std::size_t j = 0; j < z.size(); ++j) {
+    if (static_cast<std::int64_t>(j) == y) continue;
+    const Real step = factor * (T + beta[j]);
+    out.r[j] -= step;
+    out.furthest = std::max(out.furthest, step);
+    out.squares += factor * beta[j] * (stretch * beta[j]);
+  }
+  return out;
 }
 
 // The envelope is the smallest value of Phi(v) + |v - s|^2 / (2 smoothing) over all v, so any alpha whatever gives the
-// bound Phi(s + smoothing alpha) + smoothing/2 |alpha|^2: a wrong alpha can only make the number larger.
+// bound Phi(s + smoothing alpha) + smoothing/2 |alpha|^2: a wrong alpha can only make the number larger. Rounding can
+// leave that Phi above 0 by an ulp of z, next to which the envelope may be nothing. An alpha that is longer by a small
+// part lies below, at a cost of that part: each is a bound, the least counts.
 template <class Real>
-Real envelope_bound(const Loss& loss, const RowProblem<Real>& row, const Row<Real>& alpha, Real stretch) {
-  Row<Real> v(row.s.begin(), row.s.end());
-  Real squares = 0;  // times smoothing
-  for (std::size_t j = 0; j < v.size(); ++j) {
-    const Real step = static_cast<Real>(loss.smoothing) * (stretch * alpha[j]);
-    v[j] += step;
-    squares += step * (stretch * alpha[j]);
+Real moved_bound(const Loss& loss, const Row<Real>& z, const Row<Real>& beta, std::int64_t y, Real size) {
+  const Real up = 1 + static_cast<Real>(z.size() + 8) * unit_roundoff<Real>;
+  Real least = std::numeric_limits<Real>::infinity(), longer = 0;
+  while (longer < Real{0.1}) {
+    const Moved<Real> at = moved(loss, z, beta, y, 1 + longer);
+    if (!(at.furthest <= 3 * size)) break;  // margins() has not counted such sums
+    const Real phi = ranked_sum(loss, at.r);
+    least = std::min(least, phi + at.squares / 2 * up);
+    if (phi == 0) break;
+    longer = std::max(std::numeric_limits<Real>::epsilon(), 4 * longer);
   }
-  const Real up = 1 + static_cast<Real>(v.size() + 8) * unit_roundoff<Real>;
-  return plain_bound(loss, RowProblem<Real>{row.delta, v, row.y, row.off}) + squares / 2 * up;
+  return least;
 }
 
-// The other bound of L4, good where the one above is not: what alpha is worth at margins so much larger is a concave
-// function of beta with slope r and curvature of at least smoothing, so that no other beta >= 0 is worth more than
-// r_j^2 / (2 smoothing) for each j that can grow, or fall. It takes any beta >= 0.
+// The other bound of L4, good where the one above is not: what beta is worth is a concave function of it with slope r
+// and curvature of at least smoothing, so that no other beta >= 0 is worth more than r_j^2 / (2 smoothing) for each j
+// that can grow, or fall. It takes any beta >= 0.
 template <class Real>
-Real nearby_bound(const Loss& loss, const RowProblem<Real>& row, const Row<Real>& alpha, Real more) {
-  const Row<Real> z = margins(row, more);
-  const Real smoothing = static_cast<Real>(loss.smoothing);
-  const auto beta = [&](std::size_t j) {
-    return static_cast<std::int64_t>(j) == row.y ? 0 : std::max(-alpha[j], Real{0});
-  };
-  Real T = 0, value = 0, size = 0, left = 0;
-  for (std::size_t j = 0; j < z.size(); ++j) T += beta(j);
+Real nearby_bound(const Loss& loss, const Row<Real>& z, const Row<Real>& beta, std::int64_t y) {
   const Real rounding = static_cast<Real>(z.size() + 12) * unit_roundoff<Real>;
+  const Moved<Real> at = moved(loss, z, beta, y, Real{1});
+  Real value = -at.squares / 2, size = at.squares, left = 0;
   for (std::size_t j = 0; j < z.size(); ++j) {
-    if (static_cast<std::int64_t>(j) == row.y) continue;
-    const Real quadratic = smoothing * (T + beta(j)), r = z[j] - quadratic;
-    const Real steep = (beta(j) > 0 ? std::abs(r) : std::max(r, Real{0})) + rounding * quadratic;
-    if (beta(j) > 0 || r > 0) left += steep * (steep / (2 * smoothing));
-    value += beta(j) * (z[j] - quadratic / 2);
-    size += beta(j) * (std::abs(z[j]) + quadratic);
+    const Real lost = static_cast<std::int64_t>(j) == y ? 0 : rounding * (std::abs(z[j]) + at.furthest);
+    const Real steep = (beta[j] > 0 ? std::abs(at.r[j]) : std::max(at.r[j], -lost)) + lost;
+    left += steep * (steep / (2 * static_cast<Real>(loss.smoothing)));
+    value += beta[j] * z[j];
+    size += beta[j] * std::abs(z[j]);
   }
   return value + left + rounding * (size + left);
-}
-
-// <c - s, alpha> - smoothing/2 |alpha|^2
-template <class Real>
-Real worth(const Loss& loss, const RowProblem<Real>& row, const Row<Real>& alpha) {
-  const Row<Real> z = margins(row);
-  Real linear = 0, squares = 0;
-  for (std::size_t j = 0; j < z.size(); ++j) {
-    linear -= alpha[j] * z[j];
-    squares += static_cast<Real>(loss.smoothing) * alpha[j] * alpha[j];
-  }
-  return linear - squares / 2;
 }
 
 }  // namespace
 
 template <class Real>
 ProvenLoss<Real> proven_loss(const Loss& loss, const RowProblem<Real>& row) {
-  constexpr Real longest = Real{2e-10};  // part of alpha by which it is stretched
-  Real lost = 0;
-  ProvenLoss<Real> found{plain_bound(loss, row, &lost), 0};
-  if (loss.smoothing == 0.0) {
-    found.about = found.most - lost * sum(padded_rho<Real>(loss, row.s.size()));
-    return found;
+  const Real up = 1 + 8 * unit_roundoff<Real>, R = sum(padded_rho<Real>(loss, row.s.size()));
+  Real more = 0, size = 0;
+  const Row<Real> z = margins(loss, row, more, size);
+  const Real plain = ranked_sum(loss, z) * up;
+  if (loss.smoothing == 0.0) return {plain, plain - 2 * more * R};
+  const Row<Real> beta = envelope_maximiser(loss, z, row.y);
+  const Real moved = moved_bound(loss, z, beta, row.y, size), nearby = nearby_bound(loss, z, beta, row.y);
+  const Real most = std::min({plain, moved * up, nearby * up}), T = sum(beta);
+  Real worth = 0;  // of beta, which rounding may have left outside of its set: then it is worth too much
+  for (std::size_t j = 0; j < z.size(); ++j) {
+    worth += beta[j] * (z[j] - static_cast<Real>(loss.smoothing) * (T + beta[j]) / 2);
   }
-  const Row<Real> alpha = envelope_maximiser(loss, row, lost);
-  found.about = worth(loss, row, alpha);
-  found.most = std::min(found.most, nearby_bound(loss, row, alpha, lost));
-  // Rounding can leave Phi(s + smoothing alpha) above 0 by an ulp of s, next to which a large smoothing makes the whole
-  // envelope vanish. An alpha longer by some ulps lies below, at a cost of as many ulps: each is a bound, the least
-  // counts.
-  constexpr Real ulp = std::numeric_limits<Real>::epsilon();
-  for (Real more = 0; more <= longest; more = std::max(ulp, 4 * more)) {
-    found.most = std::min(found.most, envelope_bound(loss, row, alpha, 1 + more));
-  }
-  found.most *= 1 + 4 * unit_roundoff<Real>;
-  return found;
+  return {most, std::min(worth, most) - 2 * more * R};
 }
 
 RowMiss row_miss(const Loss& loss, std::span<const double> alpha, std::int64_t y) {

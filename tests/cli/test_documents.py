@@ -82,3 +82,27 @@ def test_the_other_shells_know_every_option(topwolf, shell):
 
 def test_generate_names_what_it_can_write(topwolf):
     topwolf.refuses("generate", "pdf", code=2, saying="man, markdown, bash, zsh or fish")
+
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def test_the_ledger_cites_code_and_tests_that_are_there():
+    ledger = (ROOT / "docs" / "maths.md").read_text()
+    sources = "".join(path.read_text() for path in (ROOT / "tests").rglob("*.cpp"))
+    tests = set(re.findall(r"(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)", sources))
+    suites = {suite for suite, _ in tests}
+    cited = re.findall(r"`([^`\s]+)`", " ".join(re.findall(r"\*(?:Code|Tests?):\*.*?(?=\n\n|\Z)", ledger, re.DOTALL)))
+    assert len(cited) > 80
+    for name in cited:
+        if name.endswith((".cpp", ".hpp", ".py")):
+            assert any([*(ROOT / "src").glob(f"**/{name}"), *(ROOT / "include" / "topwolf").glob(name), *ROOT.glob(name)]), name
+        elif re.fullmatch(r"(\w+/)?[A-Z]\w+\.[\w*]+", name):
+            suite, test = name.split("/")[-1].split(".")
+            assert suite in suites and (test.endswith("*") or (suite, test) in tests), name
+
+
+def test_links_between_documents_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "bench").glob("*.md"), *(ROOT / "tests" / "fuzz").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            assert target.startswith("http") or (page.parent / target).exists(), (page.name, target)

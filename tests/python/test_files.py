@@ -190,3 +190,24 @@ def test_onnx_runs_to_the_same_labels(digits, tmp_path, classes, dtype, kind):
     np.testing.assert_array_equal(label, clf.predict(X))
     expected = clf.decision_function(X)
     np.testing.assert_allclose(scores[:, 1] - scores[:, 0] if classes == 2 else scores, expected, atol=1e-5)
+
+
+def test_labels_beyond_int64_come_back_as_they_were(tmp_path):
+    X = np.eye(3).repeat(4, axis=0)
+    labels = np.array([1, 2**53 + 1, 2**64 - 1], dtype=np.uint64)
+    clf = TopwolfClassifier().fit(X, labels.repeat(4))
+    clf.save(tmp_path / "m.topwolf")
+    back = topwolf.load(tmp_path / "m.topwolf")
+    assert back.classes_.dtype == np.uint64 and back.classes_.tolist() == labels.tolist()
+    assert back.predict(X[::4]).tolist() == labels.tolist()
+
+
+def test_a_file_tells_the_parameters_of_the_fit(tmp_path):
+    clf = TopwolfClassifier(C=3.0).fit(np.eye(3).repeat(4, axis=0), np.arange(3).repeat(4))
+    clf.set_params(C=7.0).save(tmp_path / "m.topwolf")
+    assert b"C=3.0" in (tmp_path / "m.topwolf").read_bytes() and b"C=7.0" not in (tmp_path / "m.topwolf").read_bytes()
+
+
+def test_rho_has_one_dimension():
+    with pytest.raises(ValueError, match=r"rho has shape \(2, 2\), but it must have one dimension"):
+        TopwolfClassifier("weighted_usunier", rho=[[2, 1], [1, 1]]).fit(np.eye(6), np.arange(6))

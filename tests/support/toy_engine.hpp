@@ -115,17 +115,12 @@ class ToyEngine final : public HostEngine {
   LossSum loss_sum(const Weights& W, const AtRows& wanted) override {
     LossSum sums;
     if (wanted.ranks) wanted.ranks->clear();
-    const double longest = std::sqrt(std::inner_product(W.begin(), W.end(), W.begin(), 0.0));
+    const double norm = std::sqrt(std::inner_product(W.begin(), W.end(), W.begin(), 0.0));
     for (std::int64_t i = 0; i < rows_.n; ++i) {
       const Weights s = rows_.scores(i, W);
-      const double farthest = std::sqrt(length2(i)) * longest;
-      const LossSum row = certified_row(problem_, i, s.data(), farthest, rows_.D, space_);
-      sums.sum += problem_.weight(i) * row.sum;
-      sums.rounding += problem_.weight(i) * (row.rounding + 1e-15 * static_cast<double>(rows_.n) * row.sum);
-      if (wanted.least) {
-        const double least = least_row(problem_, i, s.data(), farthest, rows_.D, space_);
-        sums.least += problem_.weight(i) * (1.0 - 1e-15 * static_cast<double>(rows_.n)) * least;
-      }
+      const double w = problem_.weight(i), far = std::sqrt(length2(i)) * norm, e = 1e-15 * static_cast<double>(rows_.n);
+      const LossSum row = certified_row(problem_, i, s.data(), far, rows_.D, space_, wanted.least);
+      add({w * row.sum, w * (row.rounding + e * row.sum), w * (1.0 - e) * row.least}, sums);
       if (wanted.ranks) wanted.ranks->push_back(rank(s.data(), rows_.m, problem_.label(i)));
       if (wanted.ascent) see_share(*wanted.ascent, i, s.data(), *wanted.A, space_);
     }

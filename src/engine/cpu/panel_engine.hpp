@@ -91,10 +91,10 @@ class PanelEngine final : public HostEngine {
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
         const double longest = std::sqrt(length2(i)) * longest_weights;
-        const LossSum loss = certified_row(problem_, i, s, longest, map_.terms(i), mine.row);
+        const LossSum loss = certified_row(problem_, i, s, longest, map_.terms(i), mine.row, wanted.least);
         sum.sum += problem_.weight(i) * loss.sum;
         sum.rounding += problem_.weight(i) * loss.rounding;
-        if (wanted.least) sum.least += problem_.weight(i) * least_row(problem_, i, s, longest, map_.terms(i), mine.row);
+        sum.least += problem_.weight(i) * loss.least;
         if (wanted.ranks) (*wanted.ranks)[static_cast<std::size_t>(i)] = rank(s, problem_.m, problem_.label(i));
         if (wanted.ascent) see_share(*wanted.ascent, i, s, *wanted.A, mine.row);
       }

@@ -103,21 +103,6 @@ LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, c
 
 }  // namespace
 
-LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
-                      RowSpace& space) {
-  if (!all_finite(s, problem.m)) return {NAN, 0.0};
-  // Without scores and margins there is nothing that could be rounded.
-  if (longest == 0.0 && !(largest_margin(problem, i) > 0.0)) return {0.0, 0.0};
-  const double off = score_error(problem, longest, terms);
-  const LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
-  if (problem.loss.smoothing == 0.0) return found;
-  // An envelope that is nothing beside its loss has no precision left; the loss itself bounds it too.
-  Loss sharp = problem.loss;
-  sharp.smoothing = 0.0;
-  const LossSum plain = bounded_loss(problem, i, sharp, s, off, space);
-  return plain.sum + plain.rounding < found.sum + found.rounding ? plain : found;
-}
-
 namespace {
 
 // The envelope is a maximum over Q (L4), hence not below what any point of Q is worth: here one near the maximiser,
@@ -155,14 +140,24 @@ double least_envelope(const Problem& problem, std::int64_t i, const double* s, d
 
 }  // namespace
 
-// The loss itself is as steep downwards as upwards.
-double least_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
-                 RowSpace& space) {
-  if (!all_finite(s, problem.m)) return 0.0;
+LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
+                      RowSpace& space, bool least) {
+  if (!all_finite(s, problem.m)) return {NAN, 0.0};
+  // Without scores and margins there is nothing that could be rounded.
+  if (longest == 0.0 && !(largest_margin(problem, i) > 0.0)) return {0.0, 0.0};
   const double off = score_error(problem, longest, terms);
-  if (problem.loss.smoothing > 0.0) return least_envelope(problem, i, s, off, longest, space);
-  const LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
-  return found.sum > found.rounding ? static_cast<double>(found.sum - found.rounding) : 0.0;
+  LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
+  if (problem.loss.smoothing == 0.0) {
+    found.least = std::max(0.0L, found.sum - found.rounding);  // it is as steep downwards as upwards
+    return found;
+  }
+  if (least) found.least = least_envelope(problem, i, s, off, longest, space);
+  // An envelope that is nothing beside its loss has no precision left; the loss itself bounds it too.
+  Loss sharp = problem.loss;
+  sharp.smoothing = 0.0;
+  const LossSum plain = bounded_loss(problem, i, sharp, s, off, space);
+  if (plain.sum + plain.rounding < found.sum + found.rounding) return {plain.sum, plain.rounding, found.least};
+  return found;
 }
 
 double largest_margin(const Problem& problem, std::int64_t i) {

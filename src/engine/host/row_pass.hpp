@@ -24,13 +24,9 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
                 double q, SparseRow& next, RowSpace& space, AscentSums& sums);
 
 // G1. Phi at scores in double that are sums of `terms` products, none longer than `longest`; not weighted. Not a number
-// where a score overflowed, which must not pass for a small loss.
+// where a score overflowed, which must not pass for a small loss. LossSum::least, too, where it is asked for.
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
-                      RowSpace& space);
-
-// G1. Phi is not below this, given the same; 0 where a score overflowed.
-double least_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
-                 RowSpace& space);
+                      RowSpace& space, bool least = false);
 
 double largest_margin(const Problem& problem, std::int64_t i);
 

@@ -199,12 +199,14 @@ void judge_forgery(const Trial& trial, TrainResult forged, const Referee& refere
     for (double& value : A) value *= 1.01;
   }
   // Well beyond what a claim may be off by.
-  const bool false_primal =
-      claim.primal<primal*(1.0L - 1e-8L), false_dual = claim.dual> referee.dual(forged.dual) + 1e-8L * primal,
+  const bool false_primal = claim.primal<primal*(1.0L - 1e-8L), false_dual = claim.dual> referee.dual(forged.dual) +
+                            1e-8L * std::max<long double>(primal, claim.primal),
              outside = referee.infeasibility(forged.dual) > 1e-8;
   const Verification found = verify(trial.data, forged.model, forged.dual);
   if (found.holds) {
-    EXPECT_FALSE(false_primal || false_dual || outside) << found.finding;
+    EXPECT_FALSE(false_primal) << found.finding;
+    EXPECT_FALSE(false_dual) << found.finding;
+    EXPECT_FALSE(outside) << found.finding;
     EXPECT_LE(found.dual, primal * (1.0L + 1e-15L)) << "the optimum is not above that";
   }
 }
@@ -242,7 +244,10 @@ bool judge(const Trial& trial) {
     EXPECT_LE(claim.dual, dual + allowed);
     EXPECT_LE(referee.infeasibility(result.dual), 1e-12);
     const Verification found = verify(trial.data, result.model, result.dual);
-    EXPECT_TRUE(found.holds) << found.finding;
+    // An envelope that begins at margins which double cannot tell from 0 has no digits to be confirmed.
+    const bool nothing_left =
+        result.loss.smoothing > 0.0 && 4.0L * result.loss.smoothing * primal < 1e-25L * size * size;
+    EXPECT_TRUE(found.holds || nothing_left) << found.finding;
     EXPECT_GE(found.primal, primal - 1e-17L * std::abs(primal));
     EXPECT_LE(found.dual, primal * (1.0L + 1e-15L));
     judge_forgery(trial, result, referee, primal);

@@ -1,0 +1,104 @@
+"""What a fit is told: rows, class numbers and weights that have been checked, and the parameters as the extension wants them."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+
+from ._features import sound
+from ._labels import check_text
+from ._structure import check_class_features, check_margins, features_or_none
+
+
+class TrainingInput:
+    """The half of :class:`TopwolfClassifier` that comes before the extension is called; its parameters are scikit-learn's to set."""
+
+    def _rows(self, X, y, sample_weight):
+        """The rows, class numbers and weights to train on; sets the classes."""
+        X, y = validate_data(
+            self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
+        )
+        check_classification_targets(y)
+        self.classes_, y = np.unique(y, return_inverse=True)
+        check_text(self.classes_)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
+                f"{self.classes_[0]!r}"
+            )
+        y = y.astype(np.int32).ravel()
+        return X, y, self._row_weights(X, y, sample_weight)
+
+    def _row_weights(self, X, y, sample_weight):
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if np.sum(weights) == 0:
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        if self.class_weight is None:
+            return weights
+        if self.class_weight == "balanced":
+            of_class = np.bincount(y, weights=weights, minlength=len(self.classes_))
+            factors = np.divide(weights.sum(), len(self.classes_) * of_class, out=np.zeros_like(of_class), where=of_class > 0)
+        else:
+            factors = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=self.classes_[y])
+            if not (np.isfinite(factors).all() and (factors >= 0).all()):
+                raise ValueError("class_weight must hold finite weights that are at least 0.")
+        return weights * factors[y]
+
+    def _options(self, n, margins, margin_default):
+        """What the extension is told about a fit to n rows; their margins go with it."""
+        rho = self.rho
+        if rho is not None:
+            rho = check_array(rho, ensure_2d=False, dtype=np.float64, order="C", input_name="rho")
+            if rho.ndim != 1:
+                raise ValueError(f"rho has shape {rho.shape}, but it must have one dimension.")
+        cost = self.cost_matrix
+        if cost is not None:
+            cost = check_array(cost, dtype=np.float64, order="C", input_name="cost_matrix")
+            m = len(self.classes_)
+            if cost.shape != (m, m):
+                raise ValueError(f"cost_matrix has shape {cost.shape}, but {m} classes need ({m}, {m}).")
+        return {
+            "loss": self.loss,
+            "k": None if self.k is None else int(self.k),
+            "rho": rho,
+            "cost_matrix": cost,
+            "class_features": features_or_none(check_class_features(self.class_features, len(self.classes_))),
+            "margins": features_or_none(check_margins(margins, n, len(self.classes_))),
+            "margin_default": float(margin_default),
+            "smoothing": float(self.smoothing),
+            "C": float(self.C),
+            "tolerance": float(self.tol),
+            "solver": self.solver,
+            "max_iterations": int(self.max_iter),
+            "time_limit": None if self.time_limit is None else float(self.time_limit),
+            "bias": float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            "threads": self._threads(),
+            "seed": self._seed(),
+        }
+
+    def _start(self, y):
+        """The last fit's dual, where its rows and labels were these."""
+        if not self.warm_start or self.solver in ("stdfw", "pg") or getattr(self, "_dual", None) is None:
+            return None
+        dual, labels = self._dual
+        return dual if np.array_equal(labels, y) else None
+
+    def _seed(self):
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _threads(self):
+        if self.n_jobs is None:
+            return 0
+        return effective_n_jobs(self.n_jobs)
