@@ -127,7 +127,8 @@ int explained(int argc, char** argv) {
     return as_if_by_sigpipe;
   } catch (const Error& error) {
     print_error(error.sentence().with(option_for));
-    return exit_code(error.kind());
+    // A write that a signal has interrupted ends as the signal would have.
+    return error.kind() == ErrorKind::io && held_signal() != 0 ? 128 + held_signal() : exit_code(error.kind());
   } catch (const std::filesystem::filesystem_error& error) {
     if (error.code() == std::errc::not_enough_memory) return without_memory();
     print_error(error.what());

@@ -50,7 +50,8 @@ int run_verify(const Arguments& arguments) {
   if (!model.provenance.claim)
     fail(ErrorKind::data, "{}: the model holds no certificate; only topwolf's own models do", model_path);
   Warnings warnings;
-  const Dataset data = prepare_for(model, options, {}, warnings.teller());
+  // Features that the model does not know weigh 0 in P, but not in D: with them it is another problem, and refused.
+  const Dataset data = prepare_for(model, options, {.wider = true}, warnings.teller());
   const SparseRows dual = load_dual(arguments.text("dual"), data.X.rows(), model.m());
   const Verification found = verify(data, model, dual);
   print(arguments.has("json") ? dump(to_json(found, model.provenance.claim->certificate))

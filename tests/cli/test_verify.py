@@ -68,3 +68,13 @@ def test_an_honest_model_holds_however_small_its_objective(topwolf, train_svm, l
     topwolf("train", "-q", "--loss", loss, "--smoothing", smoothing, "--dual", "m.dual", train_svm, "m.topwolf")
     found = topwolf.json("verify", train_svm, "m.topwolf", "--dual", "m.dual")
     assert found["holds"] and 0 < found["primal"] < 1 / float(smoothing)
+
+
+def test_rows_with_features_that_the_model_does_not_know_are_another_problem(topwolf, tmp_path):
+    """They weigh 0 in the primal, but the dual of the wider problem is another one."""
+    rows = [("1", "1:1 2:1", "3:5"), ("2", "1:1 2:-1", "3:-5"), ("3", "1:-1 2:0.5", "4:5"), ("1", "1:0.5 2:1.5", "3:5")]
+    topwolf.write("cut.svm", "".join(f"{y} {known}\n" for y, known, _ in rows))
+    topwolf.write("full.svm", "".join(f"{y} {known} {unknown}\n" for y, known, unknown in rows))
+    topwolf("train", "-q", "cut.svm", "m.topwolf", "--dual", "m.dual")
+    assert topwolf("verify", "cut.svm", "m.topwolf", "--dual", "m.dual").stdout.count("holds: The claim holds") == 1
+    topwolf.refuses("verify", "full.svm", "m.topwolf", "--dual", "m.dual", code=3, saying="the data has 4 features, but the model was trained on 2")
