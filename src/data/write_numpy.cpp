@@ -5,6 +5,7 @@
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
+#include "core/strict_json.hpp"
 #include "data/npy.hpp"
 #include "data/rows.hpp"
 #include "data/text.hpp"
@@ -42,19 +43,16 @@ std::optional<std::int64_t> as_int64(std::string_view text) {
   return code == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-std::u32string decode_utf8(std::string_view text, const std::string& path) {
+std::u32string decode_utf8(const std::string& text, const std::string& path) {
+  if (!is_utf8(text)) fail(ErrorKind::data, "{}: the label {} is not UTF-8 text", path, quote(text));
   std::u32string points;
   for (std::size_t k = 0; k < text.size();) {
     const auto lead = static_cast<unsigned char>(text[k]);
-    const int extra = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : lead >> 3 == 30 ? 3 : -1;
-    char32_t point = extra <= 0 ? lead : lead & (0x3fu >> extra);
-    bool valid = extra >= 0 && k + static_cast<std::size_t>(extra) < text.size();
-    for (int e = 1; valid && e <= extra; ++e) {
-      const auto next = static_cast<unsigned char>(text[k + static_cast<std::size_t>(e)]);
-      valid = next >> 6 == 2;
-      point = (point << 6) | (next & 0x3f);
+    const int extra = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : 3;
+    char32_t point = extra == 0 ? lead : lead & (0x3fu >> extra);
+    for (int e = 1; e <= extra; ++e) {
+      point = (point << 6) | (static_cast<unsigned char>(text[k + static_cast<std::size_t>(e)]) & 0x3f);
     }
-    if (!valid) fail(ErrorKind::data, "{}: the label {} is not UTF-8 text", path, quote(text));
     points += point;
     k += static_cast<std::size_t>(extra) + 1;
   }

@@ -9,7 +9,6 @@ namespace topwolf {
 namespace {
 
 constexpr std::int64_t rows_per_task = 256;
-constexpr std::int64_t fewest_iterations = 2, most_iterations = 100;
 
 }  // namespace
 

@@ -23,7 +23,7 @@ class FaceAscent {
 
   std::int64_t epochs_per_ascent() const { return scores_.epochs_per_ascent(); }
 
-  void exchange(State& state) { state("face_iterations", iterations_); }
+  void exchange(State& state) { state.count("face_iterations", iterations_, most_iterations); }
 
  private:
   void find_face(const HostDual& A);
@@ -51,6 +51,7 @@ class FaceAscent {
   const std::vector<double>& lengths2_;
   const int threads_;
 
+  static constexpr std::int64_t fewest_iterations = 2, most_iterations = 100;
   std::int64_t iterations_ = 10;      // how many are worth while; learnt
   EntryList free_;                    // the entries of rows that can move, ...
   std::vector<std::int32_t> group_;   // ... and together with which
