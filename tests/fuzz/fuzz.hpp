@@ -56,6 +56,7 @@ auto attempt(const Body& body, std::string* sentence = nullptr) -> std::optional
 // A folder of this process, for readers and writers that know paths alone. scripts/fuzz puts it into memory (TMPDIR).
 inline std::string scratch_file(const std::string& name) {
   static const struct Folder {
+    // mkdtemp() writes the name over the six X that it asks for.
     Folder() : path((std::filesystem::temp_directory_path() / "topwolf-fuzz-XXXXXX").string()) {
       if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary folder");
     }
