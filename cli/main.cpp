@@ -167,13 +167,6 @@ int guarded(int argc, char** argv) {
 }  // namespace
 }  // namespace topwolf::cli
 
-// OpenBLAS asks this function of its own how many threads to start when it is loaded, before main; a program's
-// functions come first. It needs none, since it is called from threads of ours, and it dies where the system refuses
-// them.
-extern "C" int openblas_num_threads_env() {
-  return 1;
-}
-
 int main(int argc, char** argv) {
   std::set_terminate(topwolf::cli::end_without_catch);
   topwolf::cli::install_signal_handlers();

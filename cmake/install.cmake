@@ -10,5 +10,4 @@ install(EXPORT topwolfTargets NAMESPACE topwolf:: DESTINATION ${_package_dir})
 configure_package_config_file(cmake/topwolfConfig.cmake.in topwolfConfig.cmake INSTALL_DESTINATION ${_package_dir})
 write_basic_package_version_file(topwolfConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/topwolfConfig.cmake ${PROJECT_BINARY_DIR}/topwolfConfigVersion.cmake
-              cmake/FindOpenBLASPthread.cmake cmake/openblas_parallel.cpp
         DESTINATION ${_package_dir})

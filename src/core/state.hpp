@@ -32,8 +32,8 @@ class State {
   // From here on it is put back, as if it had been read from a file.
   void put_back() { restoring_ = true; }
 
-  template <class T>
-  void operator()(std::string_view name, std::vector<T>& values) {
+  template <class T, class Allocator>
+  void operator()(std::string_view name, std::vector<T, Allocator>& values) {
     if (restoring_) {
       const Array& array = find(name, dtype_of<T>());
       values.resize(array.bytes.size() / sizeof(T));
@@ -44,8 +44,8 @@ class State {
   }
 
   // The same where only these sizes make sense.
-  template <class T>
-  void operator()(std::string_view name, std::vector<T>& values, std::initializer_list<std::int64_t> sizes) {
+  template <class T, class Allocator>
+  void operator()(std::string_view name, std::vector<T, Allocator>& values, std::initializer_list<std::int64_t> sizes) {
     (*this)(name, values);
     const auto size = static_cast<std::int64_t>(values.size());
     if (restoring_ && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) refuse(name);

@@ -11,6 +11,35 @@ inline std::int64_t class_pitch(std::int64_t m) {
   return (m + 7) / 8 * 8;
 }
 
+// A row of d numbers rounded up to whole cache lines: the pitch of weights that are kept class by class.
+template <class T>
+std::int64_t feature_pitch(std::int64_t d) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  return (d + line - 1) / line * line;
+}
+
+inline double add_rows(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, float* out) {
+  return kernels().add_rows_f32(X, stride, row, coefficient, count, cols, out);
+}
+inline double add_rows(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, double* out) {
+  return kernels().add_rows_f64(X, stride, row, coefficient, count, cols, out);
+}
+
+inline void products(const float* X, std::int64_t ldx, std::int64_t rows, const float* W, std::int64_t ldw,
+                     std::int64_t m, std::int64_t d, float* S, std::int64_t lds) {
+  kernels().products_f32(X, ldx, rows, W, ldw, m, d, S, lds);
+}
+inline void products(const float* X, std::int64_t ldx, std::int64_t rows, const float* W, std::int64_t ldw,
+                     std::int64_t m, std::int64_t d, double* S, std::int64_t lds) {
+  kernels().products_f32_f64(X, ldx, rows, W, ldw, m, d, S, lds);
+}
+inline void products(const double* X, std::int64_t ldx, std::int64_t rows, const double* W, std::int64_t ldw,
+                     std::int64_t m, std::int64_t d, double* S, std::int64_t lds) {
+  kernels().products_f64(X, ldx, rows, W, ldw, m, d, S, lds);
+}
+
 inline void accumulate(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                        std::int64_t count, std::int64_t cols, double* out) {
   kernels().accumulate_f32(X, stride, row, coefficient, count, cols, out);

@@ -97,7 +97,7 @@ def limited(topwolf, limit, *args, resource_kind=resource.RLIMIT_AS):
     return subprocess.run(
         [topwolf.path, *map(str, args)],
         cwd=topwolf.folder,
-        env={**topwolf.env, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env={**topwolf.env, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource_kind, (limit, limit)),

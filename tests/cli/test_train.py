@@ -267,7 +267,7 @@ def test_more_data_than_memory_exits_6(topwolf, tmp_path):
     done = subprocess.run(
         [topwolf.path, "train", "--threads", "1", "--labels", "y.npy", "big.npy"],
         cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),

@@ -58,13 +58,14 @@ class ToyScores final : public BlockScores {
   ToyScores(const Problem& problem, const ToyRows& rows)
       : problem_(problem), rows_(rows), W_(static_cast<std::size_t>(rows.m * rows.D), 0.0) {}
 
-  std::int64_t block_rows() const override { return 1; }
-  void load(std::span<const std::int64_t> rows, Weights& S, Weights& G) override {
+  std::int64_t group_rows() const override { return 1; }
+  void load(std::span<const std::int64_t> rows, std::int64_t, Weights& S, Weights& G) override {
     S = rows_.scores(rows[0], W_);
     G.assign(1, rows_.dot(rows[0], rows_.x.data() + rows[0] * rows_.D));
   }
-  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
-    rows_.add(rows[0], change[0], problem_.factor(rows[0]), W_);
+  double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) override {
+    rows_.add(rows[0], change[0], times * problem_.factor(rows[0]), W_);
+    return 0.0;  // asked for only where several rows step at once
   }
   void reset(const Weights& W, const Dual&) override { W_ = W; }
   void scale(double factor) override {

@@ -37,10 +37,11 @@ void add_rows(const CsrView<T>& X, std::span<const std::int64_t> rows, std::span
 }  // namespace
 
 void append_entries(const Problem& problem, std::span<const std::int64_t> rows, const std::vector<SparseRow>& change,
-                    bool local, std::vector<RowEntry>& entries) {
+                    double times, bool local, std::vector<RowEntry>& entries) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::int64_t at = local ? static_cast<std::int64_t>(r) : rows[r];
-    for (const auto& [j, value] : change[r]) entries.push_back({at, j, problem.factor(rows[r]) * value});
+    const double factor = times * problem.factor(rows[r]);
+    for (const auto& [j, value] : change[r]) entries.push_back({at, j, factor * value});
   }
 }
 

@@ -18,10 +18,10 @@ struct RowEntry {
   double value;
 };
 
-// The entries that a change of the alpha of rows[r] by change[r] adds, scaled by omega / (lambda N), D2. `local`: row r
-// of the block instead of row rows[r] of X.
+// The entries that a change of the alpha of rows[r] by `times` change[r] adds, scaled by omega / (lambda N), D2.
+// `local`: row r of the batch instead of row rows[r] of X.
 void append_entries(const Problem& problem, std::span<const std::int64_t> rows, const std::vector<SparseRow>& change,
-                    bool local, std::vector<RowEntry>& entries);
+                    double times, bool local, std::vector<RowEntry>& entries);
 
 template <class Out>
 class Accumulator {

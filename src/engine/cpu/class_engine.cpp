@@ -7,7 +7,6 @@
 
 #include "core/length.hpp"
 #include "core/threads.hpp"
-#include "engine/cpu/blas.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/face_product.hpp"
 #include "engine/host/engine.hpp"
@@ -31,13 +30,13 @@ class EntryProductsOf final : public EntryProducts {
   template <class View>
   EntryProductsOf(const Problem& problem, const View& X, int threads)
       : face_(make_face_product(problem, X, threads)), m_(problem.m), D_(problem.D()) {
-    // (m x D) for dense rows, (D x pitch) for sparse ones.
+    // (m x pitch) for dense rows, (D x pitch) for sparse ones.
     constexpr bool sparse = requires {
       X.row_begin;
     };
-    by_class_ = sparse ? 1 : D_;
+    by_class_ = sparse ? 1 : feature_pitch<T>(D_);
     by_feature_ = sparse ? class_pitch(m_) : 1;
-    weights_.assign(static_cast<std::size_t>(sparse ? D_ * by_feature_ : m_ * D_), T{0});
+    weights_.assign(static_cast<std::size_t>(sparse ? D_ * by_feature_ : m_ * by_class_), T{0});
   }
 
   void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
@@ -67,7 +66,7 @@ class EntryProductsOf final : public EntryProducts {
   const std::unique_ptr<FaceProduct<T>> face_;
   const std::int64_t m_, D_;
   std::int64_t by_class_, by_feature_;  // the steps of the layout
-  std::vector<T> weights_;
+  AlignedVector<T> weights_;
 };
 
 std::unique_ptr<EntryProducts> make_entry_products(const Problem& problem, int threads) {
@@ -92,11 +91,12 @@ class ClassScores final : public BlockScores, public FaceScores {
         products_(make_entry_products(problem, threads)),
         threads_(threads) {}
 
-  std::int64_t block_rows() const override { return plain_->block_rows(); }
+  std::int64_t group_rows() const override { return plain_->group_rows(); }
   void expect(std::span<const std::int64_t> rows) const override { plain_->expect(rows); }
 
-  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
-    plain_->load(rows, S, G);
+  void load(std::span<const std::int64_t> rows, std::int64_t group, std::vector<double>& S,
+            std::vector<double>& G) override {
+    plain_->load(rows, group, S, G);
     map_->couple(S, scratch_);
   }
 
@@ -105,8 +105,8 @@ class ClassScores final : public BlockScores, public FaceScores {
     map_->spread(change, scores, scratch_);
   }
 
-  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
-    plain_->add(rows, change);
+  double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) override {
+    return plain_->add(rows, change, times);
   }
 
   // W here is V, which does not determine the plain weights: they are summed anew from A.
@@ -134,7 +134,7 @@ class ClassScores final : public BlockScores, public FaceScores {
     S.resize(entries_->size());
     const auto m = static_cast<std::size_t>(map_->m());
     for_blocks([&](std::span<const std::int64_t> rows) {
-      load(rows, block_S_, block_G_);
+      load(rows, 1, block_S_, block_G_);
       for (std::size_t r = 0; r < rows.size(); ++r) {
         for_entries_of(rows[r],
                        [&](std::size_t e, std::int32_t j) { S[e] = block_S_[r * m + static_cast<std::size_t>(j)]; });
@@ -160,17 +160,17 @@ class ClassScores final : public BlockScores, public FaceScores {
     for_blocks([&](std::span<const std::int64_t> rows) {
       change_.assign(rows.size(), {});
       for (std::size_t r = 0; r < rows.size(); ++r) {
-        for_entries_of(rows[r], [&](std::size_t e, std::int32_t j) { change_[r].push_back({j, gamma * (*U_)[e]}); });
+        for_entries_of(rows[r], [&](std::size_t e, std::int32_t j) { change_[r].push_back({j, (*U_)[e]}); });
       }
-      if (block_rows() > 1) load(rows, block_S_, block_G_);  // adding is for the block that was loaded
-      plain_->add(rows, change_);
+      load(rows, 1, block_S_, block_G_);  // adding is for the rows that were loaded
+      plain_->add(rows, change_, gamma);
     });
   }
 
  private:
   template <class Body>
   void for_blocks(const Body& body) {
-    const auto size = static_cast<std::size_t>(block_rows());
+    const auto size = static_cast<std::size_t>(group_rows());
     for (std::size_t first = 0; first < rows_.size(); first += size) {
       body(std::span<const std::int64_t>(rows_).subspan(first, std::min(size, rows_.size() - first)));
     }
@@ -188,7 +188,6 @@ class ClassScores final : public BlockScores, public FaceScores {
   Engine& sums_;
   const std::unique_ptr<EntryProducts> products_;
   const int threads_;
-  SingleThreadedBlas blas_;
   std::vector<double> scratch_;
 
   const EntryList* entries_ = nullptr;

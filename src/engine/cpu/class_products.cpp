@@ -1,11 +1,12 @@
 // Products with phi: between the weights V and the class weights W, strip by strip of their columns, and with
 // phi phi^T for the scores of a few rows, which block ascent asks for all the time.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/threads.hpp"
-#include "engine/cpu/blas.hpp"
 #include "engine/cpu/class_map.hpp"
+#include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
@@ -15,10 +16,19 @@ constexpr std::int64_t strip = 256;
 
 template <class Body>
 void for_strips(std::int64_t D, std::size_t nonzeros, int threads, const Body& body) {
-  SingleThreadedBlas blas;
   const double work = static_cast<double>(nonzeros) * static_cast<double>(D);
   parallel_for((D + strip - 1) / strip, threads_worth(work, threads),
                [&](std::int64_t task) { body(task * strip, std::min(D, (task + 1) * strip)); });
+}
+
+// C += A B, for a strip of columns of B and C, whose pitch is D.
+void add_products(const std::vector<double>& A, std::int64_t inner, const double* B, std::int64_t D, std::int64_t cols,
+                  double* C) {
+  std::vector<std::int64_t> row(static_cast<std::size_t>(inner));
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t j = 0; j * row.size() < A.size(); ++j) {
+    accumulate(B, D, row.data(), A.data() + j * row.size(), inner, cols, C + static_cast<std::int64_t>(j) * D);
+  }
 }
 
 void add_scaled(double factor, const double* from, std::int64_t count, double* to) {
@@ -30,12 +40,11 @@ void add_scaled(double factor, const double* from, std::int64_t count, double* t
 void ClassMap::prepare_products() {
   constexpr double most_bytes = 256e6;
   const double m = static_cast<double>(m_);
-  // Going through phi and back takes two loops over its non-zeros; with phi phi^T it is one BLAS product of m^2.
+  // Going through phi and back takes two loops over its non-zeros; with phi phi^T it is one product of m^2.
   if (!G_.empty() || m * m > 4.0 * static_cast<double>(value_.size()) || 8.0 * m * m > most_bytes) return;
   std::vector<double> G(static_cast<std::size_t>(m_ * m_));
   if (!dense_.empty()) {
-    const SingleThreadedBlas blas;
-    multiply_transposed(m_, m_, p_, dense_.data(), p_, dense_.data(), p_, G.data(), m_);
+    products(dense_.data(), p_, m_, dense_.data(), p_, m_, p_, G.data(), m_);
   } else {
     std::vector<double> row, scratch;
     for (std::int64_t j = 0; j < m_; ++j) {
@@ -52,7 +61,7 @@ void ClassMap::lift(const std::vector<double>& V, std::vector<double>& W, int th
   W.assign(static_cast<std::size_t>(m_ * D), 0.0);
   for_strips(D, value_.size(), threads, [&](std::int64_t from, std::int64_t to) {
     if (!dense_.empty()) {
-      multiply(m_, to - from, p_, dense_.data(), p_, V.data() + from, D, W.data() + from, D);
+      add_products(dense_, p_, V.data() + from, D, to - from, W.data() + from);
       return;
     }
     for_stored([&](std::int64_t j, std::int64_t c, double value) {
@@ -66,7 +75,7 @@ void ClassMap::reduce(const std::vector<double>& W, std::vector<double>& V, int 
   V.assign(static_cast<std::size_t>(p_ * D), 0.0);
   for_strips(D, value_.size(), threads, [&](std::int64_t from, std::int64_t to) {
     if (!dense_.empty()) {
-      multiply(p_, to - from, m_, transposed_.data(), m_, W.data() + from, D, V.data() + from, D);
+      add_products(transposed_, m_, W.data() + from, D, to - from, V.data() + from);
       return;
     }
     for_stored([&](std::int64_t j, std::int64_t c, double value) {
@@ -79,7 +88,7 @@ void ClassMap::couple(std::vector<double>& rows, std::vector<double>& scratch) c
   const std::int64_t count = static_cast<std::int64_t>(rows.size()) / m_;
   if (!G_.empty()) {
     scratch.resize(rows.size());
-    multiply_transposed(count, m_, m_, rows.data(), m_, G_.data(), m_, scratch.data(), m_);
+    products(rows.data(), m_, count, G_.data(), m_, m_, m_, scratch.data(), m_);
     rows.swap(scratch);
     return;
   }

@@ -30,7 +30,7 @@ class KroneckerMap {
   std::int64_t row_bytes() const { return d_ * static_cast<std::int64_t>(sizeof(T)); }
 
   void set_weights(const std::vector<double>& W) { scorer_.set_weights(W.data(), threads_); }
-  void scores(std::int64_t begin, std::int64_t end, T* S, std::vector<T>& scratch) const {
+  void scores(std::int64_t begin, std::int64_t end, T* S, AlignedVector<T>& scratch) const {
     scorer_.scores(begin, end, S, scratch);
   }
   // Certificates multiply in double whatever the features are; a scorer of its own, so that a pass keeps its weights.

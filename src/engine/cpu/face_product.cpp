@@ -29,7 +29,7 @@ template <class T>
 class DenseProduct final : public FaceProduct<T> {
  public:
   DenseProduct(const Problem& problem, const DenseView<T>& X, int threads)
-      : problem_(problem), X_(X), threads_(threads) {}
+      : problem_(problem), X_(X), threads_(threads), pitch_(feature_pitch<T>(problem.D())) {}
 
   void set_entries(const EntryList& list) override {
     list_ = &list;
@@ -39,11 +39,11 @@ class DenseProduct final : public FaceProduct<T> {
   }
 
   void weigh(const std::vector<double>& U) override {
-    const std::int64_t m = problem_.m, D = problem_.D(), d = problem_.d;
+    const std::int64_t m = problem_.m, d = problem_.d;
     for (std::size_t at = 0; at < value_.size(); ++at) {
       value_[at] = problem_.factor(groups_.row()[at]) * U[groups_.carried()[at]];
     }
-    W_.assign(static_cast<std::size_t>(m * D), T{0});
+    W_.assign(static_cast<std::size_t>(m * pitch_), T{0});
     // Strips of features share out the work where there are many; where there are few, the classes are cut as well.
     const std::int64_t strips = std::max<std::int64_t>(1, (d + strip - 1) / strip);
     const std::int64_t parts = std::min<std::int64_t>(m, strips >= 4 * threads_ ? 1 : 4 * threads_);
@@ -55,19 +55,19 @@ class DenseProduct final : public FaceProduct<T> {
     });
   }
 
-  const std::vector<T>& weights() const override { return W_; }
+  const AlignedVector<T>& weights() const override { return W_; }
 
-  void score(const std::vector<T>& W, std::vector<double>& S) const override {
-    const std::int64_t D = problem_.D(), d = problem_.d;
+  void score(const AlignedVector<T>& W, std::vector<double>& S) const override {
+    const std::int64_t d = problem_.d;
     S.resize(list_->size());
     for_rows(*list_, threads_worth(products(), threads_), [&](std::int64_t i) {
       const std::size_t first = list_->begin(i);
       const auto count = static_cast<std::int64_t>(list_->end(i) - first);
       const std::int32_t* column = list_->column.data() + first;
       double* s = S.data() + first;
-      dots(row_of(X_, i).value, d, W.data(), D, column, count, s);
+      dots(row_of(X_, i).value, d, W.data(), pitch_, column, count, s);
       if (!problem_.bias.given()) return;
-      for (std::int64_t e = 0; e < count; ++e) s[e] += problem_.bias.score(W.data() + column[e] * D + d);
+      for (std::int64_t e = 0; e < count; ++e) s[e] += problem_.bias.score(W.data() + column[e] * pitch_ + d);
     });
   }
 
@@ -81,7 +81,7 @@ class DenseProduct final : public FaceProduct<T> {
     const std::int64_t g = chunk * problem_.m + j, count = groups_.count(g), d = problem_.d;
     if (count == 0) return;
     const double* value = value_.data() + groups_.begin(g);
-    T* out = W_.data() + j * problem_.D();
+    T* out = W_.data() + j * pitch_;
     accumulate(X_.data + from, X_.stride, groups_.rows_of(g).data(), value, count, to - from, out + from);
     if (from == 0) problem_.bias.accumulate({value, static_cast<std::size_t>(count)}, out + d);
   }
@@ -89,10 +89,11 @@ class DenseProduct final : public FaceProduct<T> {
   const Problem& problem_;
   const DenseView<T> X_;
   const int threads_;
+  const std::int64_t pitch_;
   const EntryList* list_ = nullptr;
   EntryGroups<std::size_t> groups_;  // by chunk and class, each with its place in the list
   std::vector<double> value_;        // in their order
-  std::vector<T> W_;                 // (m x D)
+  AlignedVector<T> W_;               // (m x pitch)
 };
 
 // A task owns a range of features, balanced by non-zeros, and goes through all rows.
@@ -134,9 +135,9 @@ class SparseProduct final : public FaceProduct<T> {
     for (std::int64_t i = 0; i < problem_.n; ++i) add_row(w, problem_.factor(i) * problem_.bias.value(), i, U);
   }
 
-  const std::vector<T>& weights() const override { return W_; }
+  const AlignedVector<T>& weights() const override { return W_; }
 
-  void score(const std::vector<T>& W, std::vector<double>& S) const override {
+  void score(const AlignedVector<T>& W, std::vector<double>& S) const override {
     const std::int64_t m = problem_.m;
     S.resize(list_->size());
     std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads_));
@@ -164,7 +165,7 @@ class SparseProduct final : public FaceProduct<T> {
     return static_cast<double>(list_->size()) * row;
   }
 
-  void score_few(std::int64_t i, const std::vector<T>& W, std::vector<double>& S) const {
+  void score_few(std::int64_t i, const AlignedVector<T>& W, std::vector<double>& S) const {
     for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {
       const T* w = W.data() + list_->column[e];
       double sum = problem_.bias.score(w + problem_.d * pitch_);
@@ -197,7 +198,7 @@ class SparseProduct final : public FaceProduct<T> {
   const std::int64_t pitch_;
   const EntryList* list_ = nullptr;
   std::vector<std::int64_t> bounds_;  // of the tasks' features
-  std::vector<T> W_;                  // (D x pitch)
+  AlignedVector<T> W_;                // (D x pitch)
 };
 
 }  // namespace

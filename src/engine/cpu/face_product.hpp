@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "engine/host/block_scores.hpp"
 
 namespace topwolf {
@@ -19,11 +20,11 @@ class FaceProduct {
 
   // W(U) = sum_i omega_i u_i x_i^T / (lambda N), D2.
   virtual void weigh(const std::vector<double>& U) = 0;
-  // In the layout of the working weights: (m x D) for dense features, (D x pitch) for CSR.
-  virtual const std::vector<T>& weights() const = 0;
+  // In the layout of the working weights: (m x feature_pitch(D)) for dense features, (D x class_pitch(m)) for CSR.
+  virtual const AlignedVector<T>& weights() const = 0;
 
   // The scores of the entries under weights in that layout.
-  virtual void score(const std::vector<T>& weights, std::vector<double>& S) const = 0;
+  virtual void score(const AlignedVector<T>& weights, std::vector<double>& S) const = 0;
 };
 
 template <class T>

@@ -7,7 +7,6 @@
 #include "core/threads.hpp"
 #include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
-#include "engine/cpu/blas.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/scorer.hpp"
@@ -20,14 +19,13 @@ namespace {
 template <class T>
 void fill_gram(const DenseView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
   // G is symmetric: half of its panels are computed, and each is written twice.
-  SingleThreadedBlas blas;
   constexpr std::int64_t panel = 256;
   const std::int64_t n = X.rows, panels = (n + panel - 1) / panel;
   const auto fill = [&](std::int64_t a, std::int64_t b) {
     const std::int64_t rows = std::min(panel, n - a * panel), cols = std::min(panel, n - b * panel);
     T* corner = G.data() + a * panel * n + b * panel;
-    multiply_transposed(rows, cols, X.cols, X.data + a * panel * X.stride, X.stride, X.data + b * panel * X.stride,
-                        X.stride, corner, n);
+    products(X.data + a * panel * X.stride, X.stride, rows, X.data + b * panel * X.stride, X.stride, cols, X.cols,
+             corner, n);
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t p = 0; p < (a == b ? i + 1 : cols); ++p) {
         T& value = corner[i * n + p];
@@ -75,14 +73,16 @@ class GramScores final : public BlockScores, public FaceScores {
     if (gram) use(std::move(gram));
   }
 
-  std::int64_t block_rows() const override { return 64; }
+  std::int64_t group_rows() const override { return 64; }
 
-  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+  void load(std::span<const std::int64_t> rows, std::int64_t group, std::vector<double>& S,
+            std::vector<double>& G) override {
     // Made here and not in the constructor, because here it can be stopped.
     if (!gram_) use(make_gram(problem_, threads_, pause_));
     const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m), n = static_cast<std::size_t>(n_);
     S.resize(count * m);
-    G.resize(count * count);
+    const auto size = static_cast<std::size_t>(group);
+    G.resize(count * size);
     // Class by class, as S_ lies.
     for (std::size_t j = 0; j < m; ++j) {
       const T* scores = S_.data() + j * n;
@@ -90,27 +90,29 @@ class GramScores final : public BlockScores, public FaceScores {
     }
     for (std::size_t r = 0; r < count; ++r) {
       const T* row = G_ + static_cast<std::size_t>(rows[r]) * n;
-      for (std::size_t p = 0; p < count; ++p) G[r * count + p] = static_cast<double>(row[rows[p]]);
+      const std::size_t first = r / size * size, last = std::min(count, first + size);
+      for (std::size_t p = first; p < last; ++p) G[r * size + p - first] = static_cast<double>(row[rows[p]]);
     }
   }
 
-  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
+  double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) override {
     entries_.resize(1);
     entries_[0].clear();
-    append_entries(problem_, rows, change, false, entries_[0]);
+    append_entries(problem_, rows, change, times, false, entries_[0]);
     accumulator_->add(entries_, S_, threads_);
+    return 0.0;  // its groups never step at once
   }
 
   void reset(const std::vector<double>& W, const Dual&) override {
     // From X and W in double, and not from G, which has the precision of the features: rounding is what this takes
     // away.
-    SingleThreadedBlas blas;
     const std::int64_t m = problem_.m, panel = panel_rows(m);
     Scorer<double> scorer(problem_.X, m, problem_.bias);
     scorer.set_weights(W.data(), threads_);
     parallel_for((n_ + panel - 1) / panel, threads_, [&](std::int64_t p) {
       const std::int64_t begin = p * panel, end = std::min(n_, begin + panel);
-      std::vector<double> S(static_cast<std::size_t>((end - begin) * m)), scratch;
+      std::vector<double> S(static_cast<std::size_t>((end - begin) * m));
+      AlignedVector<double> scratch;
       scorer.scores(begin, end, S.data(), scratch);
       for (std::int64_t j = 0; j < m; ++j) {
         for (std::int64_t i = begin; i < end; ++i) {

@@ -47,9 +47,9 @@ class JointScores final : public BlockScores, public FaceScores {
         sum_(w_),
         product_(w_) {}
 
-  std::int64_t block_rows() const override { return 1; }
+  std::int64_t group_rows() const override { return 1; }
 
-  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
+  void load(std::span<const std::int64_t> rows, std::int64_t, std::vector<double>& S, std::vector<double>& G) override {
     S.resize(static_cast<std::size_t>(problem_.m));
     psi_.scores(rows[0], w_, S);
     G.assign(1, 1.0);
@@ -67,8 +67,9 @@ class JointScores final : public BlockScores, public FaceScores {
     with_sum(psi_, i, {change.begin(), change.end()}, sum_, [&] { psi_.scores(i, sum_, scores); });
   }
 
-  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
-    add_row(rows[0], change[0], w_);
+  double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) override {
+    add_row(rows[0], change[0], times, w_);
+    return 0.0;  // its rows never step at once
   }
 
   void reset(const std::vector<double>& W, const Dual&) override {
@@ -88,7 +89,7 @@ class JointScores final : public BlockScores, public FaceScores {
       if (entries_->empty(i)) continue;
       row_.clear();
       for (std::size_t e = entries_->begin(i); e < entries_->end(i); ++e) row_.push_back({entries_->column[e], U[e]});
-      add_row(i, row_, product_);
+      add_row(i, row_, 1.0, product_);
     }
     if (S) score_entries(product_, *S);
     double norm2 = 0.0;
@@ -103,9 +104,9 @@ class JointScores final : public BlockScores, public FaceScores {
 
  private:
   // D2.
-  void add_row(std::int64_t i, RowView change, std::vector<double>& w) {
+  void add_row(std::int64_t i, RowView change, double times, std::vector<double>& w) {
     weighted_.assign(change.begin(), change.end());
-    for (Entry& entry : weighted_) entry.value *= problem_.factor(i);
+    for (Entry& entry : weighted_) entry.value *= times * problem_.factor(i);
     psi_.accumulate(i, weighted_, w);
   }
 
@@ -150,7 +151,7 @@ class AnyMap {
   std::int64_t row_bytes() const { return psi_->classes() * static_cast<std::int64_t>(sizeof(double)); }
 
   void set_weights(const std::vector<double>& W) { W_ = &W; }
-  void scores(std::int64_t begin, std::int64_t end, double* S, std::vector<double>&) const {
+  void scores(std::int64_t begin, std::int64_t end, double* S, AlignedVector<double>&) const {
     const auto m = static_cast<std::size_t>(psi_->classes());
     for (std::int64_t i = begin; i < end; ++i, S += m) psi_->scores(i, *W_, {S, m});
   }

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/threads.hpp"
 #include "engine/cpu/accumulator.hpp"
-#include "engine/cpu/blas.hpp"
 #include "engine/cpu/scorer.hpp"
 #include "engine/host/engine.hpp"
 #include "engine/host/row_pass.hpp"
@@ -40,7 +40,6 @@ class PanelEngine final : public HostEngine {
 
   PassSums pass(const std::vector<double>& W, Direction direction, const Dual* A, Dual* U,
                 std::vector<double>& W_U) override {
-    SingleThreadedBlas blas;
     map_.set_weights(W);
     std::vector<PassSums> sums(static_cast<std::size_t>(panels_));
     accumulate_chunks<true>(W_U, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
@@ -59,7 +58,6 @@ class PanelEngine final : public HostEngine {
 
   AscentSums ascend(const std::vector<double>& W, const Extrapolation& A_mu, double q, Dual& A_next,
                     std::vector<double>& W_next) override {
-    SingleThreadedBlas blas;
     map_.set_weights(W);
     std::vector<AscentSums> sums(static_cast<std::size_t>(panels_));
     const HostDual &A = on_host(A_mu.A), &A_old = on_host(A_mu.A_old);
@@ -79,7 +77,6 @@ class PanelEngine final : public HostEngine {
   using Engine::loss_sum;
   LossSum loss_sum(const std::vector<double>& W, const AtRows& wanted) override {
     if (wanted.ranks) wanted.ranks->resize(static_cast<std::size_t>(problem_.n));
-    SingleThreadedBlas blas;
     const auto exact = map_.exact_scores(W);
     std::vector<ThreadSpace<double>> space(static_cast<std::size_t>(threads()));
     const double longest_weights = map_.longest_weights(W);
@@ -125,7 +122,7 @@ class PanelEngine final : public HostEngine {
   template <class R>
   struct ThreadSpace {
     std::vector<R> S;  // (panel x m)
-    std::vector<R> scratch;
+    AlignedVector<R> scratch;
     RowSpace row;
     SparseRow next;
   };

@@ -1,40 +1,47 @@
-// Dense panels are one BLAS product. A sparse row is a sum of rows of W^T, which is why the weights lie feature by
+// Dense panels are one product. A sparse row is a sum of rows of W^T, which is why the weights lie feature by
 // feature there: all classes of a feature are neighbours.
 #include "engine/cpu/scorer.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
-#include "engine/cpu/blas.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
 
+bool at_cache_line(const void* begin, std::int64_t pitch_bytes) {
+  return reinterpret_cast<std::uintptr_t>(begin) % 64 == 0 && pitch_bytes % 64 == 0;
+}
+
 template <class T, class R>
-void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
-                  std::int64_t, R* S, std::vector<R>& scratch) {
+void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W,
+                  std::int64_t m, std::int64_t pitch, R* S, AlignedVector<R>& scratch) {
+  const T* const x = X.data + begin * X.stride;
   if constexpr (std::is_same_v<T, R>) {
-    multiply_transposed(end - begin, m, X.cols, X.data + begin * X.stride, X.stride, W.data(), X.cols, S, m);
-  } else {  // the rows are converted a few at a time
-    constexpr std::int64_t step = 128;
-    scratch.resize(static_cast<std::size_t>(std::min(step, end - begin) * X.cols));
-    for (std::int64_t from = begin; from < end; from += step) {
-      const std::int64_t rows = std::min(step, end - from);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        const T* x = X.data + (from + i) * X.stride;
-        std::transform(x, x + X.cols, scratch.data() + i * X.cols, [](T value) { return static_cast<R>(value); });
-      }
-      multiply_transposed(rows, m, X.cols, scratch.data(), X.cols, W.data(), X.cols, S + (from - begin) * m, m);
+    if (at_cache_line(x, X.stride * static_cast<std::int64_t>(sizeof(T)))) {
+      return products(x, X.stride, end - begin, W.data(), pitch, m, X.cols, S, m);
     }
+  }
+  // A few rows at a time, converted and at cache lines: both pay for the copy where there are some classes.
+  constexpr std::int64_t step = 64;
+  scratch.resize(static_cast<std::size_t>(std::min(step, end - begin) * pitch));
+  for (std::int64_t from = 0; from < end - begin; from += step) {
+    const std::int64_t rows = std::min(step, end - begin - from);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const T* const row = x + (from + i) * X.stride;
+      std::transform(row, row + X.cols, scratch.data() + i * pitch, [](T value) { return static_cast<R>(value); });
+    }
+    products(scratch.data(), pitch, rows, W.data(), pitch, m, X.cols, S + from * m, m);
   }
 }
 
 template <class T, class R>
-void panel_scores(const CsrView<T>& X, std::int64_t begin, std::int64_t end, const std::vector<R>& W, std::int64_t m,
-                  std::int64_t pitch, R* S, std::vector<R>&) {
+void panel_scores(const CsrView<T>& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W, std::int64_t m,
+                  std::int64_t pitch, R* S, AlignedVector<R>&) {
   for (std::int64_t i = begin; i < end; ++i) {
     const auto x = row_of(X, i);
     if constexpr (sizeof(T) > sizeof(R)) {
@@ -54,21 +61,21 @@ std::int64_t panel_rows(std::int64_t m) {
 template <class R>
 Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
-  pitch_ = class_pitch(m);
+  pitch_ = X_.index() >= 2 ? class_pitch(m) : feature_pitch<R>(d_);
 }
 
 template <class R>
 void Scorer<R>::set_weights(const double* W, int threads) {
   const std::int64_t D = d_ + bias_.columns();
   const bool sparse = X_.index() >= 2;
-  weights_.resize(static_cast<std::size_t>(sparse ? d_ * pitch_ : m_ * d_));
+  weights_.resize(static_cast<std::size_t>((sparse ? d_ : m_) * pitch_));
   constexpr std::int64_t strip = 1024;  // features per task
   parallel_for((d_ + strip - 1) / strip, threads, [&](std::int64_t task) {
     const std::int64_t from = task * strip, to = std::min(d_, from + strip);
     for (std::int64_t j = 0; j < m_; ++j) {
       const double* row = W + j * D;
       for (std::int64_t f = from; f < to; ++f) {
-        weights_[static_cast<std::size_t>(sparse ? f * pitch_ + j : j * d_ + f)] = static_cast<R>(row[f]);
+        weights_[static_cast<std::size_t>(sparse ? f * pitch_ + j : j * pitch_ + f)] = static_cast<R>(row[f]);
       }
     }
   });
@@ -77,7 +84,7 @@ void Scorer<R>::set_weights(const double* W, int threads) {
 }
 
 template <class R>
-void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, std::vector<R>& scratch) const {
+void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, AlignedVector<R>& scratch) const {
   std::visit([&](const auto& X) { panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
   // The constant feature is stored nowhere, and so is no part of the product.
   if (!bias_.given()) return;

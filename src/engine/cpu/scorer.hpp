@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "data/rows.hpp"
 
 namespace topwolf {
 
-// Rows per product: enough to pay for packing W, and a panel of scores that fits a cache. Depends on m alone, so that
-// results do not depend on the number of threads.
+// Rows per product: a panel of scores that fits a cache. Depends on m alone, so that results do not depend on the
+// number of threads.
 std::int64_t panel_rows(std::int64_t m);
 
 template <class R>
@@ -21,14 +22,14 @@ class Scorer {
   void set_weights(const double* W, int threads);
 
   // S: (end - begin) x m, row-major. `scratch` grows to what one panel needs.
-  void scores(std::int64_t begin, std::int64_t end, R* S, std::vector<R>& scratch) const;
+  void scores(std::int64_t begin, std::int64_t end, R* S, AlignedVector<R>& scratch) const;
 
  private:
   FeatureView X_;
   std::int64_t m_, d_;
   Bias bias_;
-  std::int64_t pitch_ = 0;      // CSR: m rounded up to whole vectors
-  std::vector<R> weights_;      // dense: (m x d); CSR: (d x pitch)
+  std::int64_t pitch_ = 0;      // dense: d, CSR: m, rounded up to whole vectors
+  AlignedVector<R> weights_;    // dense: (m x pitch); CSR: (d x pitch)
   std::vector<R> bias_scores_;  // m: what the constant feature adds to every row's
 };
 

@@ -1,13 +1,16 @@
-// Block scores from W. Dense rows are gathered so that scores and Gram matrix of a block are products; sparse rows go
-// one by one, because their inner products would cost more than their scores.
+// Block scores from W. Dense rows are gathered so that scores and Gram matrices of a batch are products; sparse rows
+// are groups of one, because their inner products would cost more than their scores.
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
+#include "core/aligned.hpp"
 #include "core/threads.hpp"
 #include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
-#include "engine/cpu/blas.hpp"
 #include "engine/cpu/cpu_engine.hpp"
+#include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/face_product.hpp"
 #include "kernels/typed.hpp"
 
@@ -15,6 +18,22 @@ namespace topwolf {
 namespace {
 
 // What dense and sparse rows share: the working weights, in the layout that suits the rows, and steps in many rows.
+// How many groups of rows step at once: they disturb each other where they change the same classes, so the more classes
+// the more groups, and always so few that an epoch is many batches and their scores stay in a cache.
+struct Groups {
+  std::int64_t to_begin_with = 1, most = 1;
+
+  Groups(const Problem& problem, std::int64_t rows, std::int64_t classes_for_one) {
+    constexpr std::int64_t most_scores = 1 << 21, least_batches = 16, most_groups = 1024;
+    const std::int64_t fit = std::min(most_scores / problem.m, problem.n / least_batches) / rows;
+    most = floor_power(std::min(fit, most_groups));
+    to_begin_with = std::min(most, floor_power(problem.m / classes_for_one));
+  }
+  static std::int64_t floor_power(std::int64_t count) {
+    return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, count))));
+  }
+};
+
 template <class T>
 class Weights : public BlockScores, public FaceScores {
  public:
@@ -65,86 +84,126 @@ class Weights : public BlockScores, public FaceScores {
   const Problem& problem_;
   const int threads_;
   const std::unique_ptr<FaceProduct<T>> face_;
-  std::vector<T> weights_;
+  AlignedVector<T> weights_;
 };
 
-// weights_: W (m x D).
+// weights_: W (m x pitch).
 template <class T>
 class DenseWeights final : public Weights<T> {
   using Weights<T>::problem_;
+  using Weights<T>::threads_;
   using Weights<T>::weights_;
 
  public:
   DenseWeights(const Problem& problem, const DenseView<T>& X, int threads)
-      : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.m * problem.D()),
+      : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.m * feature_pitch<T>(problem.D())),
         X_(X),
-        block_threads_(products_of_block() < worth_waking ? 1 : threads),
-        gathered_(static_cast<std::size_t>(block_rows() * X.cols)) {
-    view_ = DenseView<T>{gathered_.data(), block_rows(), X.cols, X.cols};
-    accumulator_ = std::make_unique<Accumulator<T>>(view_, problem.m, problem.bias);
-  }
+        pitch_(feature_pitch<T>(problem.D())),
+        groups_(problem, rows_of_group, 64) {}
 
-  std::int64_t block_rows() const override { return 32; }
+  std::int64_t group_rows() const override { return rows_of_group; }
+  std::int64_t groups_to_begin_with() const override { return groups_.to_begin_with; }
+  std::int64_t most_groups() const override { return groups_.most; }
 
-  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
-    const std::int64_t count = static_cast<std::int64_t>(rows.size()), m = problem_.m, d = X_.cols, D = problem_.D();
-    // Copied side by side: the rows of a block lie all over X, and two products and an update read them.
-    for (std::int64_t r = 0; r < count; ++r) {
-      const T* x = X_.data + rows[static_cast<std::size_t>(r)] * X_.stride;
-      std::copy(x, x + d, gathered_.data() + r * d);
-    }
-    scores_.resize(static_cast<std::size_t>(count * m));
-    gram_.resize(static_cast<std::size_t>(count * count));
-    // The first task is the Gram matrix, the others are groups of classes.
-    const std::int64_t groups = std::min<std::int64_t>(m, block_threads_ == 1 ? 1 : 2 * block_threads_);
-    parallel_for(groups + 1, block_threads_, [&](std::int64_t task) {
-      if (task == 0) {
-        multiply_transposed(count, count, d, gathered_.data(), d, gathered_.data(), d, gram_.data(), count);
-        return;
-      }
-      const std::int64_t from = m * (task - 1) / groups, to = m * task / groups;
-      multiply_transposed(count, to - from, d, gathered_.data(), d, weights_.data() + from * D, D,
-                          scores_.data() + from, m);
+  void load(std::span<const std::int64_t> rows, std::int64_t group, std::vector<double>& S,
+            std::vector<double>& G) override {
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const std::int64_t m = problem_.m, d = X_.cols;
+    S.resize(static_cast<std::size_t>(count * m));
+    G.resize(static_cast<std::size_t>(count * group));
+    const double work = static_cast<double>(count) * static_cast<double>((m + group) * d);
+    gather(rows, threads_worth(work, threads_));
+    // Tiles of a fixed size, small enough to be shared out; a product's bits do not depend on how it is cut.
+    const std::int64_t strips = (count + tile_rows - 1) / tile_rows, tiles = (m + tile_classes - 1) / tile_classes;
+    parallel_for(strips * (tiles + 1), threads_worth(work, threads_), [&](std::int64_t task) {
+      const std::int64_t from = task % strips * tile_rows, to = std::min(count, from + tile_rows);
+      if (task < strips) return gram(from, to, group, count, G.data());
+      const std::int64_t j = (task / strips - 1) * tile_classes, classes = std::min(tile_classes, m - j);
+      products(row(from), pitch_, to - from, weights_.data() + j * pitch_, pitch_, classes, d, S.data() + from * m + j,
+               m);
     });
-    // The row steps are in double: they subtract numbers that are nearly equal.
-    S.assign(scores_.begin(), scores_.end());
-    G.assign(gram_.begin(), gram_.end());
     if (!problem_.bias.given()) return;
-    for (double& g : G) g += problem_.bias.product();
-    for (std::int64_t r = 0; r < count; ++r) problem_.bias.add_scores(weights_.data() + d, D, m, S.data() + r * m);
+    for (std::int64_t r = 0; r < count; ++r) problem_.bias.add_scores(weights_.data() + d, pitch_, m, S.data() + r * m);
   }
 
-  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
-    entries_.resize(1);
-    entries_[0].clear();
-    append_entries(problem_, rows, change, true, entries_[0]);
-    accumulator_->add(entries_, weights_, block_threads_);
+  // A task is a class, whose sums run through the rows in order.
+  double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) override {
+    by_class_.sort(problem_.m, [&](const auto& visit) {
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const double factor = times * problem_.factor(rows[r]);
+        for (const auto& [j, value] : change[r]) visit(j, static_cast<std::int64_t>(r), factor * value);
+      }
+    });
+    norm2_.assign(static_cast<std::size_t>(problem_.m), 0.0);
+    const double work = static_cast<double>(by_class_.size()) * static_cast<double>(X_.cols);
+    parallel_for(problem_.m, threads_worth(work, threads_), [&](std::int64_t j) {
+      const std::int64_t count = by_class_.count(j);
+      if (count == 0) return;
+      const auto values = by_class_.carried_of(j);
+      T* const w = weights_.data() + j * pitch_;
+      double& norm2 = norm2_[static_cast<std::size_t>(j)];
+      norm2 = add_rows(gathered_.data(), pitch_, by_class_.rows_of(j).data(), values.data(), count, X_.cols, w);
+      if (!problem_.bias.given()) return;
+      double bias = 0.0;
+      problem_.bias.accumulate(values, &bias);
+      problem_.bias.accumulate(values, w + X_.cols);
+      norm2 += bias * bias;
+    });
+    return problem_.lambda * problem_.N * std::accumulate(norm2_.begin(), norm2_.end(), 0.0);
   }
 
-  void reset(const std::vector<double>& W, const Dual&) override { std::copy(W.begin(), W.end(), weights_.begin()); }
+  void reset(const std::vector<double>& W, const Dual&) override {
+    const std::int64_t D = problem_.D();
+    for (std::int64_t j = 0; j < problem_.m; ++j) {
+      const double* from = W.data() + j * D;
+      std::transform(from, from + D, weights_.begin() + j * pitch_, [](double w) { return static_cast<T>(w); });
+    }
+  }
 
  private:
-  // Threads take longer to wake than a small block takes.
-  static constexpr double worth_waking = 4e6;
-  double products_of_block() const {
-    return static_cast<double>(block_rows()) * static_cast<double>(problem_.m + block_rows()) *
-           static_cast<double>(X_.cols);
+  static constexpr std::int64_t rows_of_group = 32, tile_rows = 32, tile_classes = 24;
+
+  const T* row(std::int64_t r) const { return gathered_.data() + r * pitch_; }
+
+  // Copied side by side: the rows of a batch lie all over X, and two products and an update read them.
+  void gather(std::span<const std::int64_t> rows, int threads) {
+    constexpr std::int64_t rows_per_task = 4;
+    const auto count = static_cast<std::int64_t>(rows.size());
+    gathered_.resize(static_cast<std::size_t>(count * pitch_));
+    parallel_for((count + rows_per_task - 1) / rows_per_task, threads, [&](std::int64_t task) {
+      const std::int64_t last = std::min(count, (task + 1) * rows_per_task);
+      for (std::int64_t r = task * rows_per_task; r < last; ++r) {
+        const T* const x = X_.data + rows[static_cast<std::size_t>(r)] * X_.stride;
+        std::copy(x, x + X_.cols, gathered_.data() + r * pitch_);
+      }
+    });
+  }
+
+  // The inner products of the rows [from, to) with those of their groups, as far as they come before them.
+  void gram(std::int64_t from, std::int64_t to, std::int64_t group, std::int64_t count, double* G) const {
+    for (std::int64_t r = from; r < to;) {
+      const std::int64_t first = r / group * group, last = std::min({to, first + group, count});
+      products(row(r), pitch_, last - r, row(first), pitch_, last - first, X_.cols, G + r * group, group);
+      for (std::int64_t i = r; i < last; ++i) {
+        for (std::int64_t p = first; p < last; ++p) G[i * group + p - first] += problem_.bias.product();
+      }
+      r = last;
+    }
   }
 
   const DenseView<T> X_;
-  const int block_threads_;
-  SingleThreadedBlas blas_;  // for as long as this lives: switching takes longer than a block
-  std::vector<T> gathered_;  // (block x d)
-  DenseView<T> view_;
-  std::unique_ptr<Accumulator<T>> accumulator_;
-  std::vector<T> scores_, gram_;
-  std::vector<std::vector<RowEntry>> entries_;
+  const std::int64_t pitch_;
+  const Groups groups_;
+  AlignedVector<T> gathered_;  // (batch x pitch)
+  EntryGroups<double> by_class_;
+  std::vector<double> norm2_;  // m
 };
 
 // weights_: W^T (D x pitch), feature by feature.
 template <class T>
 class SparseWeights final : public Weights<T> {
   using Weights<T>::problem_;
+  using Weights<T>::threads_;
   using Weights<T>::weights_;
 
  public:
@@ -152,14 +211,32 @@ class SparseWeights final : public Weights<T> {
       : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.D() * class_pitch(problem.m)),
         X_(X),
         pitch_(class_pitch(problem.m)),
-        lengths2_(lengths2) {}
+        lengths2_(lengths2),
+        groups_(problem, 1, 4),
+        mean_row_(static_cast<double>(stored_values(X)) / static_cast<double>(std::max<std::int64_t>(1, X.rows))) {
+    // Of as many features each as have the same number of values.
+    std::vector<std::int64_t> count(static_cast<std::size_t>(X.cols), 0);
+    for_stored(X, [&](std::int64_t, std::int64_t c, T) { ++count[static_cast<std::size_t>(c)]; });
+    const std::int64_t total = stored_values(X);
+    std::int64_t seen = 0;
+    for (std::int64_t f = 0; f < X.cols; ++f) {
+      seen += count[static_cast<std::size_t>(f)];
+      if (seen * static_cast<std::int64_t>(most_parts) >= static_cast<std::int64_t>(bounds_.size() + 1) * total &&
+          bounds_.size() + 1 < most_parts) {
+        bounds_.push_back(f + 1);
+      }
+    }
+    bounds_.resize(most_parts, X.cols);
+  }
 
-  std::int64_t block_rows() const override { return 1; }
+  std::int64_t group_rows() const override { return 1; }
+  std::int64_t groups_to_begin_with() const override { return groups_.to_begin_with; }
+  std::int64_t most_groups() const override { return groups_.most; }
 
   // The features of a row lie all over them; most of a visit would be spent waiting for them.
   void expect(std::span<const std::int64_t> rows) const override {
     constexpr std::int64_t line = 64 / sizeof(T);
-    for (const std::int64_t i : rows) {
+    for (const std::int64_t i : rows.first(std::min<std::size_t>(1, rows.size()))) {
       for_row(X_, i, [&](std::int64_t c, T) {
         const T* w = weights_.data() + c * pitch_;
         for (std::int64_t j = 0; j < std::min<std::int64_t>(problem_.m, 4 * line); j += line)
@@ -168,29 +245,67 @@ class SparseWeights final : public Weights<T> {
     }
   }
 
-  void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) override {
-    const std::int64_t i = rows[0], m = problem_.m;
-    const auto x = row_of(X_, i);
-    scores_.resize(static_cast<std::size_t>(m));
-    sparse_scores(x.value, x.columns, x.count, weights_.data(), pitch_, m, scores_.data());
-    S.assign(scores_.begin(), scores_.end());
-    // The Gram matrix of one row is its squared length, which is known.
-    G.assign(1, lengths2_[static_cast<std::size_t>(i)]);
-    problem_.bias.add_scores(weights_.data() + problem_.d * pitch_, 1, m, S.data());
+  void load(std::span<const std::int64_t> rows, std::int64_t, std::vector<double>& S, std::vector<double>& G) override {
+    const auto m = static_cast<std::size_t>(problem_.m);
+    S.resize(rows.size() * m);
+    G.resize(rows.size());
+    scores_.resize(rows.size() * m);
+    for_rows(rows.size(), mean_row_ * static_cast<double>(m), [&](std::size_t r) {
+      const auto x = row_of(X_, rows[r]);
+      T* const s = scores_.data() + r * m;
+      if (r + 1 < rows.size()) expect(rows.subspan(r + 1, 1));
+      sparse_scores(x.value, x.columns, x.count, weights_.data(), pitch_, problem_.m, s);
+      std::copy(s, s + m, S.data() + r * m);
+      problem_.bias.add_scores(weights_.data() + problem_.d * pitch_, 1, problem_.m, S.data() + r * m);
+      // A row with itself: its squared length, which is known.
+      G[r] = lengths2_[static_cast<std::size_t>(rows[r])];
+    });
   }
 
-  void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) override {
-    entries_.clear();
-    append_entries(problem_, rows, change, false, entries_);
-    for_row(X_, problem_.bias, rows[0], [&](std::int64_t c, double x) { add_feature(c, x); });
+  double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) override {
+    if (rows.size() == 1) {
+      const double factor = times * problem_.factor(rows[0]);
+      for_row(X_, problem_.bias, rows[0], [&](std::int64_t c, double x) {
+        for (const auto& [j, value] : change[0]) weights_[at(c, j)] += static_cast<T>(factor * value * x);
+      });
+      return 0.0;  // nobody else steps
+    }
+    double entries = 0.0;
+    for (const SparseRow& row : change) entries += static_cast<double>(row.size());
+    // A fixed number of parts, since sums run part by part; one where threads would not be worth waking.
+    constexpr double least_work = 2e4;
+    const std::size_t parts = entries * mean_row_ < least_work ? 1 : most_parts;
+    // ||W(d)||^2, row by row: its own, and twice what it has with those before it, which is by how much they have
+    // changed its scores.
+    disturbed_.assign(rows.size() * parts, 0.0);
+    const std::size_t tasks = threads_ == 1 ? 1 : parts, parts_per_task = parts / tasks;
+    parallel_for(static_cast<std::int64_t>(tasks), threads_, [&](std::int64_t task) {
+      const std::size_t first = static_cast<std::size_t>(task) * parts_per_task;
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (tasks == 1 && r + 1 < rows.size()) expect(rows.subspan(r + 1, 1));
+        if (change[r].empty()) continue;
+        update(rows[r], first, first + parts_per_task, parts, change[r], times, disturbed_.data() + r * parts);
+      }
+    });
+    double norm2 = add_to_bias(rows, change, times);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto begin = disturbed_.begin() + static_cast<std::ptrdiff_t>(r * parts);
+      double disturbed = std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(parts), 0.0), own = 0.0;
+      const T* const s = scores_.data() + r * static_cast<std::size_t>(problem_.m);
+      for (const auto& [j, value] : change[r]) {
+        disturbed -= value * static_cast<double>(s[j]);
+        own += value * value;
+      }
+      own *= problem_.factor(rows[r]) * (lengths2_[static_cast<std::size_t>(rows[r])] - problem_.bias.product());
+      norm2 += problem_.weight(rows[r]) * (own + 2.0 * disturbed);
+    }
+    return norm2;
   }
 
   void reset(const std::vector<double>& W, const Dual&) override {
     const std::int64_t D = problem_.D();
     for (std::int64_t j = 0; j < problem_.m; ++j) {
-      for (std::int64_t f = 0; f < D; ++f) {
-        weights_[static_cast<std::size_t>(f * pitch_ + j)] = static_cast<T>(W[static_cast<std::size_t>(j * D + f)]);
-      }
+      for (std::int64_t f = 0; f < D; ++f) weights_[at(f, j)] = static_cast<T>(W[static_cast<std::size_t>(j * D + f)]);
     }
   }
 
@@ -198,16 +313,72 @@ class SparseWeights final : public Weights<T> {
   std::int64_t epochs_per_ascent() const override { return 16; }
 
  private:
-  void add_feature(std::int64_t feature, double x) {
-    T* w = weights_.data() + feature * pitch_;
-    for (const RowEntry& entry : entries_) w[entry.column] += static_cast<T>(entry.value * x);
+  static constexpr std::size_t most_parts = 16;  // of the features
+
+  std::size_t at(std::int64_t feature, std::int64_t j) const { return static_cast<std::size_t>(feature * pitch_ + j); }
+
+  template <class Body>
+  void for_rows(std::size_t count, double work_of_row, const Body& body) const {
+    constexpr std::size_t rows_per_task = 4;
+    parallel_for(static_cast<std::int64_t>((count + rows_per_task - 1) / rows_per_task),
+                 threads_worth(work_of_row * static_cast<double>(count), threads_), [&](std::int64_t task) {
+                   const std::size_t first = static_cast<std::size_t>(task) * rows_per_task;
+                   for (std::size_t r = first; r < std::min(count, first + rows_per_task); ++r) body(r);
+                 });
+  }
+
+  // Adds a row's change to the weights of the features of the parts [first, last) of `parts`. sums[q] becomes <d, s> as
+  // far as the features of part q go, with the scores that it found.
+  void update(std::int64_t i, std::size_t first, std::size_t last, std::size_t parts, RowView change, double times,
+              double* sums) {
+    const auto x = row_of(X_, i);
+    const std::int32_t* const end = x.columns + x.count;
+    const std::int32_t* c = first == 0 ? x.columns : std::lower_bound(x.columns, end, bounds_[first - 1]);
+    const double factor = times * problem_.factor(i);
+    for (std::size_t q = first; q < last; ++q) {
+      const std::int64_t to = parts == 1 ? X_.cols : bounds_[q];
+      double sum = 0.0;
+      for (; c != end && *c < to; ++c) {
+        const double value = static_cast<double>(x.value[c - x.columns]);
+        T* const w = weights_.data() + *c * pitch_;
+        double meets = 0.0;
+        for (const auto& [j, d] : change) {
+          meets += d * static_cast<double>(w[j]);
+          w[j] += static_cast<T>(factor * value * d);
+        }
+        sum += value * meets;
+      }
+      sums[q] = sum;
+    }
+  }
+
+  // The constant feature meets every row. Returns its part of the norm.
+  double add_to_bias(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) {
+    if (!problem_.bias.given()) return 0.0;
+    bias_.assign(static_cast<std::size_t>(problem_.m), 0.0);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (const auto& [j, value] : change[r]) {
+        bias_[static_cast<std::size_t>(j)] += times * problem_.factor(rows[r]) * problem_.bias.value() * value;
+      }
+    }
+    double norm2 = 0.0;
+    for (std::int64_t j = 0; j < problem_.m; ++j) {
+      const double moved = bias_[static_cast<std::size_t>(j)];
+      weights_[at(problem_.d, j)] += static_cast<T>(moved);
+      norm2 += moved * moved;
+    }
+    return problem_.lambda * problem_.N * norm2;
   }
 
   const CsrView<T> X_;
   const std::int64_t pitch_;
   const std::vector<double>& lengths2_;
-  std::vector<T> scores_;
-  std::vector<RowEntry> entries_;
+  const Groups groups_;
+  const double mean_row_;             // stored values
+  std::vector<std::int64_t> bounds_;  // parts: where each one's features end
+  std::vector<T> scores_;             // (batch x m), without the constant feature
+  std::vector<double> disturbed_;     // (batch x parts)
+  std::vector<double> bias_;          // m
 };
 
 }  // namespace

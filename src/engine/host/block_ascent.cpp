@@ -1,15 +1,32 @@
 // Which rows are visited, in which order, and when they rest. Resting is what makes late epochs cheap: near the optimum
 // most rows have no share of the gap, and a visit that changes nothing costs as much as any other.
+//
+// Nothing here depends on the number of threads: groups have a fixed size, how many step at once follows from what
+// their steps were worth together, and sums run in the order of the groups.
 #include "engine/host/block_ascent.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/threads.hpp"
+
 namespace topwolf {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// B2: a whole step gains where gamma is above 1/2. At 1/2 it gains nothing, and two rows that are the same would change
+// places for ever.
+constexpr double least_gamma = 0.6;
+// Above the second a batch is as good as its rows one by one; between them it takes somewhat more epochs.
+constexpr double poor_gamma = 0.85, good_gamma = 1.1;
+constexpr std::int64_t batches_per_judgement = 8;
+// After so many epochs in which only one group steps at a time, two are tried again.
+constexpr std::int64_t epochs_per_trial = 16;
+
+// So small a batch is stepped sooner than other threads are awake.
+constexpr double least_visits = 2e4;  // classes scored
 
 }  // namespace
 
@@ -21,7 +38,13 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   const auto n = static_cast<std::size_t>(problem_.n);
   scores_->scale(scores_times);
   rng_ = Rng(options.seed);
-  block_rows_ = options.block_rows > 0 ? options.block_rows : scores_->block_rows();
+  // Rows that the caller wants in one block step one after another.
+  group_rows_ = options.block_rows > 0 ? std::min(options.block_rows, scores_->group_rows()) : scores_->group_rows();
+  most_groups_ = options.block_rows > 0 ? 1 : scores_->most_groups();
+  groups_ = std::min(most_groups_, scores_->groups_to_begin_with());
+  gamma_sum_ = 0.0;
+  gamma_count_ = 0;
+  space_.resize(static_cast<std::size_t>(threads_));
   FaceScores* const face = options.accelerate ? scores_->face() : nullptr;
   face_.reset();
   if (face) face_.emplace(problem_, *face, lengths2_, threads_);
@@ -58,6 +81,7 @@ BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
   }
   rng_.shuffle(order_);
   visited_ = 0;
+  if (groups_ == 1 && epoch_ % epochs_per_trial == 0) groups_ = std::min<std::int64_t>(2, most_groups_);
   const double left = gap();
   // A twentieth of the mean share: those who rest had, when they were seen, a twentieth of the gap between them at
   // most.
@@ -65,16 +89,15 @@ BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
   return {static_cast<std::int64_t>(order_.size()), resting_};
 }
 
-std::span<const std::int64_t> HostBlockAscent::block_at(std::int64_t first) const {
+std::span<const std::int64_t> HostBlockAscent::batch_at(std::int64_t first) const {
   return std::span(order_).subspan(
       static_cast<std::size_t>(first),
-      static_cast<std::size_t>(std::min(block_rows_, static_cast<std::int64_t>(order_.size()) - first)));
+      static_cast<std::size_t>(std::min(groups_ * group_rows_, static_cast<std::int64_t>(order_.size()) - first)));
 }
 
-// Row by row, exactly: the scores of the block are corrected for the steps before them.
 BlockAscent::Step HostBlockAscent::step(Dual& A) {
-  const auto rows = block_at(visited_);
-  const std::size_t count = rows.size(), m = static_cast<std::size_t>(problem_.m);
+  const auto rows = batch_at(visited_);
+  const std::size_t count = rows.size(), group = static_cast<std::size_t>(group_rows_);
   Step out;
   out.rows = static_cast<std::int64_t>(count);
   if (count == 0) {
@@ -82,69 +105,152 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
     visited_ = 0;
     return out;
   }
-  scores_->load(rows, S_, G_);  // may be stopped: only then has the block begun
+  scores_->load(rows, group_rows_, S_, G_);  // may be stopped: only then has the batch begun
   visited_ += out.rows;
-  // While this block steps, the memory of the next is on its way.
-  scores_->expect(block_at(visited_));
+  // While this batch steps, the memory of the next is on its way.
+  scores_->expect(batch_at(visited_));
   change_.resize(count);
   spread_.resize(curved_ ? count : 0);
-  for (std::size_t r = 0; r < count; ++r) {
-    double* s = S_.data() + r * m;
-    correct(rows, r, s);
-    const double gain = visit(rows[r], s, G_[r * count + r], on_host(A), change_[r]);
-    out.gain += problem_.weight(rows[r]) / problem_.N * gain;
-    if (curved_ && !change_[r].empty()) spread_[r] = curved_->spread();
-    out.moved |= !change_[r].empty();
+  gain_.assign((count + group - 1) / group, {});
+  const bool small = static_cast<double>(count) * static_cast<double>(problem_.m) < least_visits;
+  parallel_for(static_cast<std::int64_t>(gain_.size()), small ? 1 : threads_, [&](std::int64_t g) {
+    const std::size_t first = static_cast<std::size_t>(g) * group;
+    gain_[static_cast<std::size_t>(g)] = step_group(rows, first, std::min(count, first + group), on_host(A),
+                                                    space_[static_cast<std::size_t>(thread_number())]);
+  });
+  Gain sum;
+  for (const Gain& one : gain_) {
+    sum.gain += one.gain;
+    sum.curvature += one.curvature;
+    sum.smoothing += one.smoothing;
+    sum.moved |= one.moved;
   }
-  // Once for the block: the working scores stand for the dual before it until here.
-  if (out.moved) scores_->add(rows, change_);
+  out.moved = sum.moved;
+  if (!sum.moved) return out;
+  // Once for the batch: the working scores stand for the dual before it until here.
+  if (gain_.size() == 1) {
+    scores_->add(rows, change_, 1.0);
+    out.gain = sum.gain / problem_.N;
+  } else {
+    out.gain = take_together(rows, sum, on_host(A)) / problem_.N;
+  }
   return out;
 }
 
-void HostBlockAscent::correct(std::span<const std::int64_t> rows, std::size_t r, double* s) const {
-  for (std::size_t p = 0; p < r; ++p) {
-    const double factor = problem_.factor(rows[p]) * G_[r * rows.size() + p];
+// Row by row, exactly: the scores of the group are corrected for the steps before them.
+HostBlockAscent::Gain HostBlockAscent::step_group(std::span<const std::int64_t> rows, std::size_t first,
+                                                  std::size_t last, HostDual& A, Space& space) {
+  const auto m = static_cast<std::size_t>(problem_.m), group = static_cast<std::size_t>(group_rows_);
+  space.disturbed.resize(m, 0.0);
+  Gain out;
+  for (std::size_t r = first; r < last; ++r) {
+    double* s = S_.data() + r * m;
+    correct(rows, first, r, s, space);
+    const double length2 = G_[r * group + (r - first)], omega = problem_.weight(rows[r]);
+    out.gain += omega * visit(rows[r], s, length2, A, change_[r], space);
+    if (curved_ && !change_[r].empty()) spread_[r] = curved_->spread();
+    out.moved |= !change_[r].empty();
+    // Of the whole group, row by row: its own, and twice what it has with those before it.
+    double norm2 = 0.0, across = 0.0;
+    for (const auto& [j, value] : change_[r]) {
+      norm2 += value * value;
+      across += value * space.disturbed[static_cast<std::size_t>(j)];
+    }
+    out.curvature += omega * (problem_.factor(rows[r]) * length2 * norm2 + 2.0 * across);
+    out.smoothing += omega * problem_.loss.smoothing * norm2;
+    for (std::size_t p = first; p < r; ++p) {
+      for (const auto& [j, value] : change_[p]) space.disturbed[static_cast<std::size_t>(j)] = 0.0;
+    }
+  }
+  return out;
+}
+
+void HostBlockAscent::correct(std::span<const std::int64_t> rows, std::size_t first, std::size_t r, double* s,
+                              Space& space) const {
+  const auto group = static_cast<std::size_t>(group_rows_);
+  for (std::size_t p = first; p < r; ++p) {
+    if (change_[p].empty()) continue;
+    const double factor = problem_.factor(rows[p]) * G_[r * group + (p - first)];
     if (!curved_) {
-      for (const auto& [j, value] : change_[p]) s[j] += factor * value;
-    } else if (!change_[p].empty()) {
+      for (const auto& [j, value] : change_[p]) {
+        s[j] += factor * value;
+        space.disturbed[static_cast<std::size_t>(j)] += factor * value;
+      }
+    } else {
       for (std::size_t j = 0; j < spread_[p].size(); ++j) s[j] += factor * spread_[p][j];
     }
   }
 }
 
+// B2. The groups know what they gain alone; what they do to each other is in the length of the sum. Takes all of it
+// where that ascends, else the part that ascends most.
+double HostBlockAscent::take_together(std::span<const std::int64_t> rows, const Gain& apart, HostDual& A) {
+  const double slope = apart.gain + 0.5 * (apart.curvature + apart.smoothing);
+  const double curvature = scores_->add(rows, change_, 1.0) + apart.smoothing;
+  const double gamma = slope / curvature;
+  steer(gamma);
+  // Not a number where both are 0, or overflowed: no step.
+  const bool whole = gamma >= least_gamma || (curvature == 0.0 && slope > 0.0);
+  if (whole) return slope - 0.5 * curvature;
+  const double part = gamma > 0.0 ? gamma : 0.0;
+  scores_->add(rows, change_, part - 1.0);
+  SparseRow& back = space_[0].next;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (change_[r].empty()) continue;
+    mix(part - 1.0, change_[r], 1.0, A[rows[r]], back);
+    A.assign(rows[r], back);
+  }
+  return part * (slope - 0.5 * part * curvature);
+}
+
+// gamma is the thermometer: fewer groups at once where they were in each other's way, more where they were not.
+void HostBlockAscent::steer(double gamma) {
+  gamma_sum_ += std::isfinite(gamma) ? std::clamp(gamma, 0.0, 2.0) : 0.0;
+  if (++gamma_count_ < batches_per_judgement) return;
+  const double mean = gamma_sum_ / static_cast<double>(gamma_count_);
+  if (mean < poor_gamma) groups_ = std::max<std::int64_t>(1, groups_ / 2);
+  if (mean > good_gamma) groups_ = std::min(most_groups_, 2 * groups_);
+  gamma_sum_ = 0.0;
+  gamma_count_ = 0;
+}
+
 // `length2`: what G says about the row itself. Returns what the example's part of the dual gains.
-double HostBlockAscent::visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change) {
+double HostBlockAscent::visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change, Space& space) {
   const auto at = static_cast<std::size_t>(i);
   change.clear();
-  share_[at] = gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), A[i], next_, scratch_);
+  share_[at] =
+      gap_share(problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), A[i], space.next, space.scratch);
   rest(at);
   // Where a score overflowed nobody knows where to go.
   if (share_[at] <= 0.0 || !std::isfinite(share_[at])) return 0.0;
-  return curved_ ? curved_step(i, s, problem_.factor(i) * length2, A, change) : exact_step(i, s, A, change);
+  return curved_ ? curved_step(i, s, problem_.factor(i) * length2, A, change, space)
+                 : exact_step(i, s, A, change, space);
 }
 
-double HostBlockAscent::exact_step(std::int64_t i, const double* s, HostDual& A, SparseRow& change) {
+double HostBlockAscent::exact_step(std::int64_t i, const double* s, HostDual& A, SparseRow& change, Space& space) {
   const Loss& loss = problem_.loss;
   const RowMargins delta = problem_.margins(i);
   const std::int64_t y = problem_.label(i);
   const double q = problem_.factor(i) * lengths2_[static_cast<std::size_t>(i)];
   const RowView alpha = A[i];
-  block_step(loss, delta, s, problem_.m, y, q, alpha, next_, scratch_);
-  mix(1.0, next_, -1.0, alpha, change);
+  SparseRow& next = space.next;
+  block_step(loss, delta, s, problem_.m, y, q, alpha, next, space.scratch);
+  mix(1.0, next, -1.0, alpha, change);
   if (change.empty()) return 0.0;
   // D1: what the step adds to the dual.
-  double gain = -0.5 * q * squared_norm(change) - 0.5 * loss.smoothing * (squared_norm(next_) - squared_norm(alpha));
+  double gain = -0.5 * q * squared_norm(change) - 0.5 * loss.smoothing * (squared_norm(next) - squared_norm(alpha));
   for (const auto& [j, value] : change) gain -= value * (margin(delta, j, y) + (s[j] - s[y]));
-  A.assign(i, next_);
+  A.assign(i, next);
   return gain;
 }
 
-double HostBlockAscent::curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change) {
-  moved_.assign(A[i].begin(), A[i].end());
-  const double gain =
-      curved_->take(problem_, *scores_, i, s, factor, share_[static_cast<std::size_t>(i)], moved_, scratch_);
-  mix(1.0, moved_, -1.0, A[i], change);
-  A.assign(i, moved_);
+double HostBlockAscent::curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change,
+                                    Space& space) {
+  space.moved.assign(A[i].begin(), A[i].end());
+  const double share = share_[static_cast<std::size_t>(i)];
+  const double gain = curved_->take(problem_, *scores_, i, s, factor, share, space.moved, space.scratch);
+  mix(1.0, space.moved, -1.0, A[i], change);
+  A.assign(i, space.moved);
   return gain;
 }
 
@@ -178,6 +284,9 @@ void HostBlockAscent::exchange(State& state) {
   state("order", order_);
   state("visited", visited_);
   state.count("resting", resting_);
+  state.count("groups", groups_, most_groups_);
+  state("gamma_sum", gamma_sum_);
+  state.count("gamma_count", gamma_count_, batches_per_judgement);
   state("quiet", quiet_);
   if (state.restoring()) check_order(state);
   state("share", share_, {problem_.n});
@@ -194,6 +303,7 @@ void HostBlockAscent::check_order(State& state) const {
   std::int64_t expected = -resting_;
   for (std::int64_t i = 0; i < problem_.n; ++i) expected += problem_.weight(i) > 0.0 ? 1 : 0;
   const bool rows = std::all_of(order_.begin(), order_.end(), [&](std::int64_t i) { return i >= 0 && i < problem_.n; });
+  if (groups_ < 1) state.refuse("groups");
   if (!rows || (size != 0 && size != expected) || visited_ < 0 || visited_ > size) state.refuse("order");
 }
 

@@ -34,11 +34,28 @@ class HostBlockAscent final : public BlockAscent {
   std::vector<double>& shares() { return share_; }
 
  private:
-  std::span<const std::int64_t> block_at(std::int64_t first) const;
-  void correct(std::span<const std::int64_t> rows, std::size_t r, double* s) const;
-  double visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change);
-  double exact_step(std::int64_t i, const double* s, HostDual& A, SparseRow& change);
-  double curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change);
+  // What a thread that steps a group needs.
+  struct Space {
+    SparseRow next, moved;
+    RowScratch scratch;
+    std::vector<double> disturbed;  // m; 0 but while a row steps: what its group has done to its scores
+  };
+  // What the steps of a group do to the dual, were they taken alone. All times N.
+  struct Gain {
+    double gain = 0.0;
+    double curvature = 0.0;  // lambda N ||W(d)||^2
+    double smoothing = 0.0;  // smoothing sum omega ||d||^2
+    bool moved = false;
+  };
+
+  std::span<const std::int64_t> batch_at(std::int64_t first) const;
+  Gain step_group(std::span<const std::int64_t> rows, std::size_t first, std::size_t last, HostDual& A, Space& space);
+  void correct(std::span<const std::int64_t> rows, std::size_t first, std::size_t r, double* s, Space& space) const;
+  double visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change, Space& space);
+  double exact_step(std::int64_t i, const double* s, HostDual& A, SparseRow& change, Space& space);
+  double curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change, Space& space);
+  double take_together(std::span<const std::int64_t> rows, const Gain& apart, HostDual& A);
+  void steer(double gamma);
   void rest(std::size_t at);
   void check_order(State& state) const;
 
@@ -50,7 +67,10 @@ class HostBlockAscent final : public BlockAscent {
 
   // Of a run.
   Rng rng_{0};
-  std::int64_t block_rows_ = 1;
+  std::int64_t group_rows_ = 1, most_groups_ = 1;
+  std::int64_t groups_ = 1;  // of a batch, ...
+  double gamma_sum_ = 0.0;   // ... and how the last batches of that many fared
+  std::int64_t gamma_count_ = 0;
   std::optional<FaceAscent> face_;
   std::optional<CurvedStep> curved_;
   std::vector<double> share_;
@@ -63,12 +83,12 @@ class HostBlockAscent final : public BlockAscent {
   std::int64_t visited_ = 0;  // of order_
   std::int64_t resting_ = 0;
 
-  // Of a block.
+  // Of a batch.
   std::vector<double> S_, G_;
   std::vector<SparseRow> change_;
   std::vector<std::vector<double>> spread_;  // of the changes, where psi is curved
-  SparseRow next_, moved_;
-  RowScratch scratch_;
+  std::vector<Gain> gain_;                   // of the groups
+  std::vector<Space> space_;                 // of the threads
 };
 
 }  // namespace topwolf

@@ -56,18 +56,25 @@ class BlockScores {
  public:
   virtual ~BlockScores() = default;
 
-  virtual std::int64_t block_rows() const = 0;  // the size of block it works best with
+  // Rows step in batches of groups: those of a group one after another, each seeing what the others did (exactly), and
+  // the groups of a batch at once, from the scores that they were loaded with (B2).
+  virtual std::int64_t group_rows() const = 0;                     // the size of group it works best with
+  virtual std::int64_t groups_to_begin_with() const { return 1; }  // of a batch
+  virtual std::int64_t most_groups() const { return 1; }           // 1: the groups never step at once
 
   // These rows are loaded next: their memory may be fetched meanwhile.
   virtual void expect(std::span<const std::int64_t>) const {}
 
-  // S: (rows x m), the scores; G: (rows x rows), the inner products of the rows (constant feature included). A change
-  // of the alpha of row p changes the scores of row r by G_rp times omega_p / (lambda N) times the change itself, or,
-  // where psi is curved, times what spread() makes of it.
-  virtual void load(std::span<const std::int64_t> rows, std::vector<double>& S, std::vector<double>& G) = 0;
+  // S: (rows x m), the scores; G: (rows x group), the inner products of a row with those of its group (constant feature
+  // included), where the first `group` rows are a group, and so on. A change of the alpha of row p changes the scores
+  // of row r by G_rp times omega_p / (lambda N) times the change itself, or, where psi is curved, times what spread()
+  // makes of it.
+  virtual void load(std::span<const std::int64_t> rows, std::int64_t group, std::vector<double>& S,
+                    std::vector<double>& G) = 0;
 
-  // The alpha of rows[r] has changed by change[r].
-  virtual void add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change) = 0;
+  // The alpha of rows[r], which were loaded last, has changed by `times` change[r]. Returns lambda N ||W(change)||^2,
+  // which only those must know whose groups step at once.
+  virtual double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) = 0;
 
   // Whether the scores of classes are coupled: psi(x, j) and psi(x, j') are not orthogonal, or not of the same length.
   virtual bool curved() const { return false; }

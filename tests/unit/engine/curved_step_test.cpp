@@ -37,9 +37,9 @@ class Coupled final : public BlockScores {
       }
     }
   }
-  std::int64_t block_rows() const override { return 1; }
-  void load(std::span<const std::int64_t>, Vector&, Vector&) override {}
-  void add(std::span<const std::int64_t>, const std::vector<SparseRow>&) override {}
+  std::int64_t group_rows() const override { return 1; }
+  void load(std::span<const std::int64_t>, std::int64_t, Vector&, Vector&) override {}
+  double add(std::span<const std::int64_t>, const std::vector<SparseRow>&, double) override { return 0.0; }
   void reset(const Vector&, const Dual&) override {}
   void scale(double) override {}
   void exchange(State&) override {}

@@ -1,9 +1,7 @@
-// What the CPU's engine promises besides the contract: larger shapes, and a BLAS that others use too.
+// What the CPU's engine promises besides the contract: larger shapes.
 
-#include <cblas.h>
 #include <gtest/gtest.h>
 
-#include "engine/cpu/blas.hpp"
 #include "engine/factory.hpp"
 #include "support/plain_problem.hpp"
 
@@ -34,33 +32,6 @@ TEST(Engine, LargerShapesKeepTheBitsForAnyThreadCount) {
     EXPECT_NEAR(static_cast<double>(make_engine(problem, {.threads = 2})->loss_sum(W).sum), plain.loss_sum(W),
                 1e-10 * a.phi);
   }
-}
-
-TEST(Engine, LeavesTheCallersBlasThreadsAlone) {
-  const Samples samples = testing::random_samples(20, 4, 3, 1);
-  const Dataset data = testing::dataset_of(samples, Storage::dense32);
-  const Problem problem = testing::problem_of(data, {}, 0.1);
-  const int before = openblas_get_num_threads();
-  openblas_set_num_threads(2);
-  Vector W(12, 0.5), W_U;
-  const auto engine = make_engine(problem, {.threads = 2});
-  engine->pass(W, Direction::vertex, nullptr, nullptr, W_U);
-  engine->loss_sum(W);
-  EXPECT_EQ(openblas_get_num_threads(), 2);
-  openblas_set_num_threads(before);
-}
-
-TEST(Engine, OverlappingUsersRestoreTheCallersBlasThreads) {
-  const int before = openblas_get_num_threads();
-  openblas_set_num_threads(2);
-  {
-    auto first = std::make_unique<SingleThreadedBlas>();
-    SingleThreadedBlas second;
-    first.reset();
-    EXPECT_EQ(openblas_get_num_threads(), 1) << "the second is still at work";
-  }
-  EXPECT_EQ(openblas_get_num_threads(), 2);
-  openblas_set_num_threads(before);
 }
 
 }  // namespace TOPWOLF_FILE

@@ -1,6 +1,7 @@
 // Every copy of the kernels that this machine can run, against naive loops.
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -176,6 +177,96 @@ void check_selection(const Kernels& set, std::int64_t m) {
   }
 }
 
+template <class T, class Add>
+void check_add_rows(Add add, std::int64_t cols) {
+  Rng rng(17);
+  const std::int64_t stride = cols + 5;
+  std::vector<T> X(static_cast<std::size_t>(6 * stride));
+  for (T& x : X) x = static_cast<T>(rng.normal());
+  const std::vector<std::int64_t> row{5, 0, 2};
+  const std::vector<double> factor{0.5, -2.0, 1.25};
+  std::vector<T> out(static_cast<std::size_t>(cols) + 1, T(3));
+  const double squares = add(X.data(), stride, row.data(), factor.data(), 3, cols, out.data());
+  double expected = 0.0;
+  const double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-13;
+  for (std::int64_t c = 0; c < cols; ++c) {
+    double v = 0.0;
+    for (std::size_t e = 0; e < row.size(); ++e) {
+      v += factor[e] * static_cast<double>(X[static_cast<std::size_t>(row[e] * stride + c)]);
+    }
+    EXPECT_NEAR(static_cast<double>(out[static_cast<std::size_t>(c)]), 3.0 + v, tolerance);
+    expected += v * v;
+  }
+  EXPECT_NEAR(squares, expected, tolerance * (1.0 + expected));
+  EXPECT_EQ(out.back(), T(3));
+}
+
+// Against naive sums; and whatever tile a product is computed in, and wherever its rows begin, its bits are the same.
+template <class T, class Out, class Products>
+void check_products(Products products, std::int64_t rows, std::int64_t m, std::int64_t d) {
+  Rng rng(23);
+  const std::int64_t ldx = d + 3, ldw = d + 1, lds = m + 2;
+  std::vector<T> X(static_cast<std::size_t>(rows * ldx)), W(static_cast<std::size_t>(m * ldw));
+  for (T& x : X) x = static_cast<T>(rng.normal());
+  for (T& w : W) w = static_cast<T>(rng.normal());
+  std::vector<Out> S(static_cast<std::size_t>(rows * lds), Out(7));
+  products(X.data(), ldx, rows, W.data(), ldw, m, d, S.data(), lds);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < lds; ++j) {
+      const Out s = S[static_cast<std::size_t>(i * lds + j)];
+      if (j >= m) {
+        EXPECT_EQ(s, Out(7)) << "written beyond the product";
+        continue;
+      }
+      double expected = 0.0, size = 1.0;
+      for (std::int64_t f = 0; f < d; ++f) {
+        const double term = static_cast<double>(X[static_cast<std::size_t>(i * ldx + f)]) *
+                            static_cast<double>(W[static_cast<std::size_t>(j * ldw + f)]);
+        expected += term;
+        size += std::abs(term);
+      }
+      EXPECT_NEAR(static_cast<double>(s), expected, (sizeof(T) == 4 ? 1e-6 : 1e-15) * size);
+      Out alone(0);
+      products(X.data() + i * ldx, 1, 1, W.data() + j * ldw, 1, 1, d, &alone, 1);
+      ASSERT_EQ(alone, s) << "row " << i << ", class " << j;
+    }
+  }
+}
+
+TEST(Kernels, ProductsHaveTheBitsOfTheirTwoVectorsAlone) {
+  for (const Kernels* set : runnable()) {
+    SCOPED_TRACE(set->name);
+    for (const std::int64_t d : {0, 1, 3, 8, 16, 17, 100, 1024, 1030, 2500}) {
+      SCOPED_TRACE(d);
+      for (const auto& [rows, m] :
+           {std::pair{1, 1}, std::pair{3, 5}, std::pair{4, 6}, std::pair{9, 13}, std::pair{67, 2}}) {
+        check_products<float, float>(set->products_f32, rows, m, d);
+        check_products<float, double>(set->products_f32_f64, rows, m, d);
+        check_products<double, double>(set->products_f64, rows, m, d);
+      }
+    }
+  }
+}
+
+// Pitches that 32 bits cannot count: address space without memory, of which only the pages that are touched exist.
+TEST(Kernels, RowsMayLieMoreThan2ToThe31Apart) {
+  constexpr std::int64_t pitch = (std::int64_t{1} << 31) + 7;
+  const std::size_t bytes = static_cast<std::size_t>(pitch + 2) * sizeof(float);
+  void* const begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(begin, MAP_FAILED);
+  auto* const X = static_cast<float*>(begin);
+  X[0] = 1.0f, X[1] = 2.0f, X[pitch] = 3.0f, X[pitch + 1] = 4.0f;
+  const std::vector<float> W{1.0f, 10.0f, 100.0f, 1000.0f};
+  for (const Kernels* set : runnable()) {
+    std::vector<float> S(4);
+    set->products_f32(X, pitch, 2, W.data(), 2, 2, 2, S.data(), 2);
+    EXPECT_EQ(S, (std::vector<float>{21.0f, 2100.0f, 43.0f, 4300.0f}));
+    set->products_f32(W.data(), 2, 2, X, pitch, 2, 2, S.data(), 2);
+    EXPECT_EQ(S, (std::vector<float>{21.0f, 43.0f, 2100.0f, 4300.0f}));
+  }
+  munmap(begin, bytes);
+}
+
 TEST(Kernels, AgreeWithNaiveLoops) {
   for (const Kernels* set : runnable()) {
     SCOPED_TRACE(set->name);
@@ -184,6 +275,8 @@ TEST(Kernels, AgreeWithNaiveLoops) {
       check_accumulate<float, double>(set->accumulate_f32, size);
       check_accumulate<float, float>(set->accumulate_f32_f32, size);
       check_accumulate<double, double>(set->accumulate_f64, size);
+      check_add_rows<float>(set->add_rows_f32, size);
+      check_add_rows<double>(set->add_rows_f64, size);
       check_scores<float, float, float>(set->sparse_scores_f32, size);
       check_scores<float, float, double>(set->sparse_scores_f32_f32, size);
       check_scores<float, double, double>(set->sparse_scores_f32_f64, size);

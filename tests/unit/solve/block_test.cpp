@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "core/clock.hpp"
 #include "solve/driver.hpp"
 #include "solve/solvers.hpp"
@@ -144,7 +147,7 @@ TEST(BlockEquivalence, WeightsAndGramAgree) {
   expect_same_dual(iterate(problem, false, {}, 6).A, iterate(problem, true, {}, 6).A, samples.m, 1e-9);
 }
 
-TEST(BlockEquivalence, TheSeedAndTheThreadsGiveTheSameBits) {
+TEST(BlockEquivalence, TheSeedAloneDecidesTheBits) {
   const Samples samples = testing::random_samples(300, 12, 7, 2);
   const Dataset data = testing::dataset_of(samples, Storage::dense32);
   const Problem problem = testing::problem_of(data, {Family::usunier, {0.5, 0.3, 0.2}, 0.1}, 0.1);
@@ -153,6 +156,97 @@ TEST(BlockEquivalence, TheSeedAndTheThreadsGiveTheSameBits) {
     EXPECT_NE(iterate(problem, gram, {.seed = 5}, 8, 2).W, iterate(problem, gram, {.seed = 6}, 8, 2).W);
   }
 }
+
+// So large that threads share the products, the visits and the updates of batches, and the steps on the face.
+TEST(BlockEquivalence, TheNumberOfThreadsChangesNoBit) {
+  Samples samples = testing::random_samples(2500, 130, 140, 9);
+  for (std::int64_t i = 0; i < samples.n; ++i) samples.omega.push_back(0.5 + static_cast<double>(i % 3));
+  for (const Storage storage : testing::all_storages) {
+    const Dataset data = testing::dataset_of(samples, storage);
+    const Problem problem = testing::problem_of(data, {Family::top_k, {0.5, 0.5}, 0.1}, 1e-3, 1.0);
+    const Outcome one = iterate(problem, false, {.seed = 5}, 6, 1);
+    for (const int threads : {2, 3, 8}) {
+      const Outcome many = iterate(problem, false, {.seed = 5}, 6, threads);
+      EXPECT_EQ(one.W, many.W) << threads << " threads, storage " << static_cast<int>(storage);
+    }
+  }
+}
+
+// B2, on rows that are in each other's way as much as rows can be.
+class Batches : public ::testing::TestWithParam<Storage> {};
+
+TEST_P(Batches, GainWhatTheySayAndNeverLose) {
+  const auto samples_of = [](int kind) {
+    Samples samples = testing::random_samples(1100, 6, 130, 4);
+    for (std::int64_t i = 0; i < samples.n; ++i) {
+      const auto row = samples.X.begin() + i * samples.d;
+      if (kind >= 1) std::copy_n(samples.X.begin(), samples.d, row);                    // all rows the same, ...
+      if (kind == 2) samples.y[static_cast<std::size_t>(i)] = 0;                        // ... and their label too,
+      if (kind == 3) samples.y[static_cast<std::size_t>(i)] = static_cast<int>(i % 2);  // or one of two
+      if (kind == 4 && i % 2 == 1) {                                                    // x and -x with one label
+        std::transform(row, row + samples.d, row, std::negate<>());
+        samples.y[static_cast<std::size_t>(i)] = samples.y[static_cast<std::size_t>(i - 1)];
+      }
+      samples.omega.push_back(i % 7 == 0 ? 20.0 : 0.5);
+    }
+    return samples;
+  };
+  for (int kind = 0; kind <= 4; ++kind) {
+    const Samples samples = samples_of(kind);
+    const Dataset data = testing::dataset_of(samples, GetParam());
+    for (const double smoothing : {0.0, 0.2}) {
+      const Loss loss{Family::usunier, {0.7, 0.3}, smoothing};
+      const Problem problem = testing::problem_of(data, loss, 1e-4, 1.0);
+      const PlainProblem plain(samples, loss, 1e-4, 1.0);
+      const auto engine = engine_for(problem, false, 2);
+      BlockAscent& ascent = engine->block_ascent();
+      ascent.begin({}, 0.0);
+      const auto A = engine->make_dual();
+      const auto dual = [&] { return plain.dual(testing::dual_rows(engine->rows_of(*A))); };
+      double before = 0.0;
+      std::int64_t largest = 0;
+      for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
+        ascent.begin_epoch(epoch);
+        for (;;) {
+          const BlockAscent::Step taken = ascent.step(*A);
+          if (taken.rows == 0) break;
+          largest = std::max(largest, taken.rows);
+          EXPECT_GE(taken.gain, -1e-12) << "kind " << kind;
+        }
+        const double after = dual();
+        EXPECT_GE(after, before - 1e-10) << "kind " << kind;
+        before = after;
+      }
+      EXPECT_GT(largest, GetParam() == Storage::dense64 ? 32 : 1) << "no two groups have stepped at once";
+      EXPECT_LE(plain.infeasibility(testing::dual_rows(engine->rows_of(*A))), 1e-12);
+    }
+  }
+}
+
+TEST_P(Batches, SayWhatEachOfThemGained) {
+  Samples samples = testing::random_samples(1100, 9, 130, 4);
+  const Dataset data = testing::dataset_of(samples, GetParam());
+  const Loss loss{Family::top_k, {0.5, 0.5}, 0.1};
+  const Problem problem = testing::problem_of(data, loss, 1e-3, 1.0);
+  const PlainProblem plain(samples, loss, 1e-3, 1.0);
+  const auto engine = engine_for(problem, false, 2);
+  BlockAscent& ascent = engine->block_ascent();
+  ascent.begin({}, 0.0);
+  const auto A = engine->make_dual();
+  double dual = 0.0;
+  int looked = 0;
+  ascent.begin_epoch(1);
+  for (;;) {
+    const BlockAscent::Step taken = ascent.step(*A);
+    if (taken.rows == 0) break;
+    dual += taken.gain;
+    if (++looked % 4 == 0) {
+      ASSERT_NEAR(plain.dual(testing::dual_rows(engine->rows_of(*A))), dual, 1e-10);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(DenseAndSparse, Batches, ::testing::Values(Storage::dense64, Storage::csr64));
 
 }  // namespace TOPWOLF_FILE
 }  // namespace topwolf
