@@ -40,6 +40,19 @@ TrainOptions options_over(const Arguments& arguments, TrainOptions own) {
   return own;
 }
 
+// The arguments alone were found right: what is out of range then is the model's, unless they name the like.
+template <class Call>
+auto blaming_model(const Arguments& arguments, const Call& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    const bool asked = names_a_loss(arguments) || arguments.has("C") || arguments.has("lambda");
+    if (error.kind() != ErrorKind::option || asked) throw;
+    fail(ErrorKind::data, "{}: the problem that the model says it solves is none: {}", arguments.required_positional(1),
+         error.what());
+  }
+}
+
 struct Audit {
   Model model;
   Dataset data;
@@ -66,7 +79,7 @@ void load_own(const Arguments& arguments, Audit& audit) {
   const std::string& path = arguments.required_positional(0);
   audit.model = load_model(arguments.required_positional(1));
   audit.data = prepare_for(audit.model, row_options(arguments, path), {.wider = true}, audit.warnings.teller());
-  if (audit.data.X.cols() > audit.model.d)
+  if (audit.data.X.cols() > audit.model.d && audit.model.normalization.kind != NormalizeKind::unit)
     audit.warnings.add(
         fmt::format("{}: the rows have {} features, the model {}; it is taken to give the others weight 0", path,
                     audit.data.X.cols(), audit.model.d));
@@ -82,7 +95,7 @@ void load(const Arguments& arguments, Audit& audit) {
   if (audit.model.m() > audit.data.classes.size())
     audit.warnings.add(fmt::format("{} of the model's {} classes have no rows in the data; they stay classes",
                                    audit.model.m() - audit.data.classes.size(), audit.model.m()));
-  audit.options = options_over(arguments, audit_options(audit.model));
+  audit.options = blaming_model(arguments, [&] { return options_over(arguments, audit_options(audit.model)); });
   if (audit.data.margins.given()) audit.options.loss.cost_matrix.clear();
   if (arguments.has("cost-matrix"))
     audit.options.loss.cost_matrix =
@@ -94,10 +107,12 @@ void run_observed(const Arguments& arguments, Audit& audit) {
   ProgressTable table(stderr, progress_style());
   const bool quiet = arguments.has("quiet");
   hold_signals();
-  audit.result = topwolf::audit(audit.data, audit.model, audit.options, [&](const IterationRecord& record) {
+  const auto observer = [&](const IterationRecord& record) {
     if (!quiet) table.observe(record);
     return held_signal() == 0;
-  });
+  };
+  audit.result =
+      blaming_model(arguments, [&] { return topwolf::audit(audit.data, audit.model, audit.options, observer); });
   table.finish();
   const std::string& trained_on = audit.model.provenance.data_hash;
   if (!trained_on.empty() && trained_on != audit.result.training.model.provenance.data_hash)

@@ -39,10 +39,7 @@ void load(const Arguments& arguments, Job& job) {
   Stopwatch clock;
   Prepared prepared = prepare(data_options(arguments));
   job.data = std::move(prepared.data);
-  for (LossSpec& loss : job.options.losses) {
-    loss.cost_matrix = prepared.cost_matrix;
-    resolve_loss(loss, job.data.classes.size());
-  }
+  for (LossSpec& loss : job.options.losses) loss.cost_matrix = prepared.cost_matrix;
   warn_of_small_classes(job.data, job.folds, job.warnings);
   job.options.folds = stratified_folds(job.data.y, job.data.classes.size(), job.folds, job.options.train.seed);
   job.load_seconds = clock.seconds();
@@ -179,6 +176,7 @@ std::vector<LossSpec> losses_of(const Arguments& arguments) {
 int run_cv(const Arguments& arguments) {
   Job job;
   job.options.train = training_options(arguments);
+  check(job.options.train);
   job.options.losses = losses_of(arguments);
   job.options.C = grid_of(arguments);
   job.options.metric = parse_name<Metric>(arguments.choice("metric")).value();

@@ -77,7 +77,9 @@ void check_output(const Arguments& arguments, const std::string& path, const std
   const std::string target = resolve_links(path);
   std::string place = replaced ? folder_of(target) : path;
   if (place.size() > 1 && place.ends_with('/')) place.pop_back();
-  if (faccessat(AT_FDCWD, place.c_str(), replaced ? W_OK | X_OK : W_OK, AT_EACCESS) != 0)
+  // With a slash behind it a file is no folder, rather than one that may not be entered.
+  const std::string asked = replaced ? place + "/" : place;
+  if (faccessat(AT_FDCWD, asked.c_str(), replaced ? W_OK | X_OK : W_OK, AT_EACCESS) != 0)
     fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place, std::strerror(errno));
   if (replaced && is_read_only(target) && !arguments.has("force"))
     fail(ErrorKind::io, "{}: cannot be written: it is read-only; --force replaces it", path);

@@ -105,7 +105,6 @@ void load(const Arguments& arguments, Job& job) {
   Prepared prepared = prepare(data_options(arguments));
   job.data = std::move(prepared.data);
   job.options.train.loss.cost_matrix = std::move(prepared.cost_matrix);
-  resolve_loss(job.options.train.loss, job.data.classes.size());
   if (arguments.has("validation")) {
     HeldOut rows(arguments, job.data, job.warnings);
     job.held_out.emplace();
@@ -235,6 +234,7 @@ void warn_of_edge(const SweepResult& result, Warnings& warnings) {
 int run_sweep(const Arguments& arguments) {
   Job job;
   job.options.train = training_options(arguments);
+  check(job.options.train);
   job.options.train.loss = loss_of(arguments);
   job.options.C = grid_of(arguments);
   if (arguments.has("validation") && arguments.has("holdout"))

@@ -47,7 +47,6 @@ Dataset load(const Arguments& arguments, Run& run) {
   Stopwatch clock;
   auto [data, cost_matrix] = prepare(data_options(arguments));
   run.options.loss.cost_matrix = std::move(cost_matrix);
-  resolve_loss(run.options.loss, data.classes.size());
   if (arguments.has("validation")) run.held_out.emplace(arguments, data, run.warnings);
   run.load_seconds = clock.seconds();
   return std::move(data);

@@ -28,7 +28,6 @@ TrainOptions training_options(const Arguments& arguments) {
   if (arguments.has("checkpoint-every") && !arguments.has("checkpoint") && !arguments.has("resume"))
     fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
   data_options(arguments);  // refused here, used when the rows are wanted
-  check(options);
   return options;
 }
 

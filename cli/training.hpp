@@ -10,7 +10,7 @@
 
 namespace topwolf::cli {
 
-// Everything but the loss, C and lambda.
+// Everything but the loss, C and lambda; not checked, which is for the command, once it has these.
 TrainOptions training_options(const Arguments& arguments);
 
 // The values of --C of sweep and cv.

@@ -12,12 +12,20 @@
 
 namespace topwolf {
 
+// Of the rows as they were trained on, without the constant feature.
+struct RowLengths {
+  double least = 0.0;   // of the shortest row
+  double median = 0.0;  // with an even number of rows, the longer one in the middle
+  double most = 0.0;    // of the longest
+};
+
 // How training ended, and the model that its certificate is about.
 struct TrainResult : Outcome {
-  Model model;         // the weights as they are certified
-  int threads = 1;     // that were allowed: those of the options or, resumed, of the checkpoint
-  std::string choice;  // which solver and representation, and why: a sentence
-  SparseRows dual;     // A (n x m), with TrainOptions::keep_dual
+  Model model;             // the weights as they are certified
+  int threads = 1;         // that were allowed: those of the options or, resumed, of the checkpoint
+  std::string choice;      // which solver and representation, and why: a sentence
+  SparseRows dual;         // A (n x m), with TrainOptions::keep_dual
+  RowLengths row_lengths;  // how long the rows were
 };
 
 // Called after every iteration. Return false to stop: status interrupted.

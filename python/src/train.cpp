@@ -341,6 +341,17 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
   return out;
 }
 
+// Weights of the rows times those of their classes; without `factors`, by the weight of each class.
+nb::object class_weighted(const LabelArray& y, std::int64_t m, const DoubleArray& weights,
+                          const std::optional<DoubleArray>& factors) {
+  Dataset data;
+  data.y = to_vector(y);
+  data.classes.names.resize(static_cast<std::size_t>(m));
+  data.weights = to_vector(weights);
+  weigh_classes(data, factors ? to_vector(*factors) : balanced_class_weights(data));
+  return to_array(std::move(data.weights), {data.y.size()});
+}
+
 double objective_of(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
                     const nb::object& weights, const DoubleArray& W) {
   const TrainOptions asked = options_from(options);
@@ -385,6 +396,8 @@ void bind_train(nb::module_& module) {
   module.def("cross_validate", &cross_validated, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("Cs"), nb::arg("folds"), nb::arg("metric"), nb::arg("judge").none(),
              nb::arg("refit"), nb::arg("narrator").none());
+  module.def("class_weighted", &class_weighted, nb::arg("y"), nb::arg("m"), nb::arg("weights"),
+             nb::arg("factors").none());
   module.def("objective", &objective_of, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("W"));
 }

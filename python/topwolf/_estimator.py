@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -27,6 +28,14 @@ _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"
 _SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
 _LARGEST = int(np.iinfo(np.int64).max)
 _MOST_JOBS = int(np.iinfo(np.int32).max)
+
+
+class _Doubles(Interval):
+    """Those of the interval that a double can hold: an integer may be larger."""
+
+    def __contains__(self, value):
+        return super().__contains__(value) and abs(value) <= sys.float_info.max
+
 
 
 class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMixin, BaseEstimator):
@@ -106,8 +115,10 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features), (1, n_features) for two classes
-        float32 where X is, and read-only: assign another array to predict with other weights. A SciPy CSR matrix of the same shape where X is sparse and fewer than half of its features occur
-        in it, if that saves 64 MiB: the others weigh 0.
+        float32 where X is, and read-only. A SciPy CSR matrix of the same shape where X is sparse and fewer than half of
+        its features occur in it, if that saves 64 MiB: the others weigh 0. Assign another array to predict with other
+        weights; what the certificate says (`primal_` to `status_`) is then gone, here and in what `save` writes, as it is
+        when `intercept_`, `class_coef_` or `classes_` are assigned.
     intercept_ : ndarray of shape (n_classes,), (1,) for two classes
     class_coef_ : ndarray of shape (n_class_features, n_features) or (n_class_features, n_features + 1)
         With `class_features`: V, its last column that of the constant feature where there is one. Then `coef_` is
@@ -151,14 +162,14 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         "rho": ["array-like", None],
         "cost_matrix": ["array-like", None],
         "class_features": ["array-like", "sparse matrix", None],
-        "smoothing": [Interval(numbers.Real, 0, None, closed="left")],
-        "C": [Interval(numbers.Real, 0, None, closed="neither")],
-        "tol": [Interval(numbers.Real, 0, None, closed="neither")],
+        "smoothing": [_Doubles(numbers.Real, 0, None, closed="left")],
+        "C": [_Doubles(numbers.Real, 0, None, closed="neither")],
+        "tol": [_Doubles(numbers.Real, 0, None, closed="neither")],
         "solver": [StrOptions(_SOLVERS)],
         "max_iter": [Interval(numbers.Integral, 1, _LARGEST, closed="both")],
-        "time_limit": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "time_limit": [_Doubles(numbers.Real, 0, None, closed="neither"), None],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(numbers.Real, 0, None, closed="neither")],
+        "intercept_scaling": [_Doubles(numbers.Real, 0, None, closed="neither")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
         "n_jobs": [Interval(numbers.Integral, None, _MOST_JOBS, closed="right"), None],

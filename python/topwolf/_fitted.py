@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import numbers
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
@@ -18,7 +16,7 @@ from ._features import sound, to_features
 from ._labels import check_text, to_names
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
-from ._weights import Ready, from_attributes, seal, to_attributes, without_claim
+from ._weights import Certified, Ready, from_attributes, seal, sealed, to_attributes, without_claim
 
 if TYPE_CHECKING:
     from ._estimator import TopwolfClassifier
@@ -27,7 +25,7 @@ MatrixLike = Any  # array-like or sparse
 Path = str | os.PathLike[str]
 
 
-class FittedClassifier:
+class FittedClassifier(Certified):
     """The half of :class:`TopwolfClassifier` that begins after `fit`: `_take` sets its attributes from a model."""
 
     def __sklearn_is_fitted__(self):
@@ -36,7 +34,7 @@ class FittedClassifier:
     def __setstate__(self, state):
         super().__setstate__(state)
         if hasattr(self, "_ready") and self._ready.restored():
-            seal(self.coef_, self.intercept_)  # NumPy forgets it
+            seal(*self._trained())  # NumPy forgets it
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores of the classes.
@@ -131,8 +129,7 @@ class FittedClassifier:
         if phi.shape[1] != len(self.class_coef_):
             raise ValueError(f"class_features has {phi.shape[1]} columns, but {len(self.class_coef_)} were fitted.")
         other = copy.copy(self)
-        of_the_fit = ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_", "trace_", "solver_choice_", "evals_result_")
-        for name in (*of_the_fit, "_dual"):
+        for name in (*self._CLAIM, "trace_", "solver_choice_", "evals_result_", "_dual"):
             vars(other).pop(name, None)
         other.set_params(loss="max_hinge", k=None, rho=None, smoothing=0.0, cost_matrix=None, class_features=phi)
         other.classes_, other.k_ = labels, 1
@@ -176,12 +173,8 @@ class FittedClassifier:
         self._take_weights(classifier, dtype)
         self.n_iter_ = provenance["iterations"]
         self._provenance = provenance
-        self._digest = self._digest_now()  # says later whether somebody has changed the attributes
-        if "status" not in provenance:
-            return
-        self.primal_, self.dual_, self.status_ = provenance["primal"], provenance["dual"], provenance["status"]
-        self.dual_gap_ = max(0.0, self.primal_ - self.dual_)
-        self.relative_gap_ = self.dual_gap_ / self.primal_ if self.dual_gap_ > 0 else 0.0
+        if "status" in provenance:
+            self._claim(provenance["primal"], provenance["dual"], provenance["status"])
 
     def _take_weights(self, classifier, dtype):
         """What it takes to predict."""
@@ -193,7 +186,8 @@ class FittedClassifier:
         self.coef_, self.intercept_, self._constant = to_attributes(
             weights, classifier["columns"], classifier["d"], classifier["bias"], dtype
         )
-        seal(self.coef_, self.intercept_)
+        seal(*self._trained())
+        self._assigned = False  # by anybody else
         self._classifier = classifier
         self._ready = Ready()
 
@@ -206,10 +200,8 @@ class FittedClassifier:
         weights, columns = from_attributes(self.coef_, self.intercept_, self._constant, self._classifier["bias"])
         return {**self._classifier, "weights": weights, "columns": columns, "class_features": None}
 
-    def _digest_now(self):
-        coef = [self.coef_.indices, self.coef_.data] if sparse.issparse(self.coef_) else [self.coef_]
-        trained = [*coef, self.intercept_, getattr(self, "class_coef_", self.intercept_)]
-        return hashlib.blake2b(b"".join(array.tobytes() for array in trained)).hexdigest()
+    def _trained(self):
+        return self.coef_, self.intercept_, getattr(self, "class_coef_", self.intercept_)
 
     def _named_model(self):
         """The classifier with its labels, and its provenance, for a file."""
@@ -217,7 +209,7 @@ class FittedClassifier:
         label_type, names = to_names(self.classes_)
         classifier = {**self._plain(), "label_type": label_type, "class_names": names}
         provenance = self._provenance
-        if self._digest_now() != self._digest:  # somebody else's weights have no certificate
+        if self._assigned or not sealed(*self._trained()):  # somebody else's weights have no certificate
             classifier["precision"] = "float64"
             provenance = without_claim(provenance)
         elif self._classifier["class_features"] is not None:

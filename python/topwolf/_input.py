@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
+from . import _core
 from ._features import sound
 from ._labels import check_text
 from ._structure import check_class_features, check_margins, features_or_none
@@ -43,14 +44,12 @@ class TrainingInput:
             raise ValueError("Sample weights must contain at least one non-zero number.")
         if self.class_weight is None:
             return weights
-        if self.class_weight == "balanced":
-            of_class = np.bincount(y, weights=weights, minlength=len(self.classes_))
-            factors = np.divide(weights.sum(), len(self.classes_) * of_class, out=np.zeros_like(of_class), where=of_class > 0)
-        else:
+        factors = None
+        if self.class_weight != "balanced":
             factors = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=self.classes_[y])
             if not (np.isfinite(factors).all() and (factors >= 0).all()):
                 raise ValueError("class_weight must hold finite weights that are at least 0.")
-        return weights * factors[y]
+        return _core.class_weighted(y, len(self.classes_), weights, factors)
 
     def _options(self, n, margins, margin_default):
         """What the extension is told about a fit to n rows; their margins go with it."""

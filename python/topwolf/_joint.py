@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from . import _core
 from ._estimator import TopwolfClassifier
 from ._features import sound, to_features
+from ._weights import Certified
 
 
-class TopwolfJointClassifier(BaseEstimator):
+class TopwolfJointClassifier(Certified, BaseEstimator):
     """Linear classifier whose features depend on the row and on the class: the score of class j is ``psi(x, j) @ w``.
 
     Parameters
@@ -28,7 +29,7 @@ class TopwolfJointClassifier(BaseEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        w, one for all classes.
+        w, one for all classes. The certificate is gone when another is assigned.
     n_classes_ : int
         In fitting; other tensors may have more or fewer.
     n_features_in_ : int
@@ -161,9 +162,7 @@ class TopwolfJointClassifier(BaseEstimator):
         self.coef_ = result["weights"]
         self.n_classes_, self.n_features_in_ = m, self.coef_.size
         self.n_iter_, self.k_ = result["iterations"], result["K"]
-        self.primal_, self.dual_, self.status_ = result["primal"], result["dual_value"], result["status"]
-        self.dual_gap_ = max(0.0, self.primal_ - self.dual_)
-        self.relative_gap_ = self.dual_gap_ / self.primal_ if self.dual_gap_ > 0 else 0.0
+        self._claim(result["primal"], result["dual_value"], result["status"])
         self.trace_, self.solver_choice_ = result["trace"], result["choice"]
 
 

@@ -232,7 +232,10 @@ class_weight, n_jobs, random_state, verbose
     def _grid(self):
         if isinstance(self.Cs, numbers.Integral):
             return np.logspace(-2, 2, self.Cs) if self.Cs > 1 else np.ones(1)
-        grid = np.unique(check_array(self.Cs, ensure_2d=False, dtype=np.float64, input_name="Cs").ravel())
+        try:
+            grid = np.unique(check_array(self.Cs, ensure_2d=False, dtype=np.float64, input_name="Cs").ravel())
+        except OverflowError:  # an integer that no double holds
+            raise ValueError("Cs must hold numbers that are finite in double precision.") from None
         if not (grid > 0).all():
             raise ValueError("Cs must hold numbers above 0.")
         return grid

@@ -49,22 +49,47 @@ def bare_classifier(weights, columns, d, bias):
     return {"weights": weights, "columns": columns, "d": d, "bias": bias, "class_names": names, "class_features": None, "class_weights": None}
 
 
+class Certified:
+    """An estimator with a certificate, which is about the weights and classes that it was fitted with: whoever assigns others
+    removes it."""
+
+    _CLAIM = ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_")
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name in ("coef_", "intercept_", "class_coef_", "classes_"):
+            self._assigned = True
+            for claim in self._CLAIM:
+                vars(self).pop(claim, None)
+
+    def _claim(self, primal, dual, status):
+        self.primal_, self.dual_, self.status_ = primal, dual, status
+        self.dual_gap_ = max(0.0, primal - dual)
+        self.relative_gap_ = self.dual_gap_ / primal if self.dual_gap_ > 0 else 0.0
+
+
 def without_claim(provenance):
     """What is left where nobody vouches for the weights."""
     return {key: value for key, value in provenance.items() if key not in ("status", "primal", "dual")}
 
 
-def _parts(coef, intercept):
-    whole = (coef.data, coef.indices, coef.indptr) if sparse.issparse(coef) else (np.asarray(coef),)
-    return (*whole, np.asarray(intercept))
+def _parts(*arrays):
+    parts = []
+    for array in arrays:
+        parts += [array.data, array.indices, array.indptr] if sparse.issparse(array) else [np.asarray(array)]
+    return parts
 
 
-def seal(coef, intercept):
+def seal(*arrays):
     """Makes the arrays read-only."""
-    for array in _parts(coef, intercept):
+    for array in _parts(*arrays):
         while isinstance(array, np.ndarray):
             array.flags.writeable = False
             array = array.base
+
+
+def sealed(*arrays):
+    return all(map(_sealed, _parts(*arrays)))
 
 
 def _sealed(array):

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "core/fail.hpp"
+#include "core/memory.hpp"
 
 namespace topwolf {
 
@@ -28,6 +30,19 @@ struct Descriptor {
   fail(ErrorKind::io, "{}: cannot be read: {}", path, std::strerror(errno));
 }
 
+// The system promises more than it has: a file without end must be refused before its bytes are there.
+void grow(std::vector<char>& bytes, std::size_t size, const std::string& path) {
+  constexpr std::size_t large = std::size_t{1} << 28;
+  try {
+    if (size > large && static_cast<double>(size) > process_memory().available) throw std::bad_alloc();
+    bytes.resize(size);
+  } catch (const std::bad_alloc&) {
+    const std::size_t known = bytes.empty() ? size - 1 : bytes.size();  // of a regular file, or read so far
+    fail(ErrorKind::memory, "{}: has {} or more, which do not fit into memory", path,
+         describe_bytes(static_cast<double>(known)));
+  }
+}
+
 }  // namespace
 
 std::vector<char> read_file(const std::string& path) {
@@ -36,10 +51,11 @@ std::vector<char> read_file(const std::string& path) {
   if (file.number < 0 || ::fstat(file.number, &status) != 0) fail_reading(path);
 
   // One byte more than a regular file's size, so that its end is seen without growing.
-  std::vector<char> bytes(S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) + 1 : smallest_read);
+  std::vector<char> bytes;
+  grow(bytes, S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) + 1 : smallest_read, path);
   std::size_t used = 0;
   while (true) {
-    if (used == bytes.size()) bytes.resize(std::max(2 * bytes.size(), smallest_read));
+    if (used == bytes.size()) grow(bytes, std::max(2 * bytes.size(), smallest_read), path);
     const ssize_t got = ::read(file.number, bytes.data() + used, bytes.size() - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_reading(path);

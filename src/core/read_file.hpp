@@ -6,7 +6,7 @@
 
 namespace topwolf {
 
-// Error{io} with the path and the system's reason.
+// Error{io} with the path and the system's reason; Error{memory} for what does not fit, or has no end.
 std::vector<char> read_file(const std::string& path);
 
 }  // namespace topwolf

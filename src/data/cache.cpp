@@ -62,6 +62,7 @@ std::vector<std::string> read_spellings(const TensorFile& file) {
   const auto ends = file.get<std::int64_t>("spelling_end");
   std::vector<std::string> result;
   std::int64_t begin = 0;
+  // The checksum guards against accidents alone; a forged file must not lead out of its own bytes.
   for (const std::int64_t end : ends) {
     if (end < begin || end > static_cast<std::int64_t>(bytes.size())) {
       fail_cache(file.path(), "its labels are not where it says");

@@ -14,6 +14,7 @@ namespace {
 template <class T>
 void check_layout(const DenseView<T>&) {}
 
+// Views come from callers' arrays, and the engines index W by their columns without a look.
 template <class T>
 void check_layout(const CsrView<T>& X) {
   for (std::int64_t i = 0; i < X.rows; ++i) {
@@ -77,6 +78,7 @@ void check_weights(const std::vector<double>& weights, std::int64_t n) {
       fail(ErrorKind::data, "an example weight is {}, but weights must be finite and at least 0", weight);
     }
   }
+  // N divides every objective (ledger, D4).
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   if (sum <= 0.0) fail(ErrorKind::data, "all example weights are 0");
   if (!std::isfinite(sum)) fail(ErrorKind::data, "the example weights add up to more than a double holds");

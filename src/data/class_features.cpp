@@ -67,6 +67,7 @@ Features load_class_features(const std::string& path, const ClassList& classes, 
     }
     return Features(std::move(raw.X));
   }
+  // Rows of classes that the data lacks are left out: one file serves all subsets.
   const std::vector<std::int64_t> order = rows_of_classes(raw, classes);
   return rows_of(Features(std::move(raw.X)), order);
 }
@@ -88,6 +89,7 @@ ClassTable load_class_table(const std::string& path, std::int64_t p, std::option
 
 Margins load_margins(const std::string& path, std::int64_t n, std::int64_t m, double other,
                      std::optional<int> index_base, UnpackLimit max_unpacked) {
+  // Sparse stays sparse, however full: what is not stored is `other`, not 0.
   RawDataset raw = load_matrix(path, m, index_base, max_unpacked, true);
   const auto rows = static_cast<std::int64_t>(raw.label.size());
   if (rows != n) fail(ErrorKind::data, "{}: there are margins of {} rows, but {} rows", raw.source, rows, n);

@@ -75,6 +75,7 @@ std::vector<double> parse_array(std::string_view bytes, const std::string& path,
 
 }  // namespace
 
+// Checked again when a loss is resolved, which may come from elsewhere; here the message has the file's name.
 std::vector<double> load_cost_matrix(const std::string& path, std::int64_t m, UnpackLimit max_unpacked) {
   const Buffer bytes = read_bytes(path, max_unpacked);
   auto matrix = is_npy(bytes.view()) ? parse_array(bytes.view(), path, m) : parse_text(bytes.view(), path, m);

@@ -22,6 +22,7 @@ struct Layout {
   std::size_t features() const { return width - (label == no_column ? 0 : 1); }
 };
 
+// An empty cell and 1e999 are faults of a row, not signs of a header.
 bool is_text(const CsvCell& cell) {
   return !cell.text.empty() && parse_number<double>(cell.text).fault == NumberFault::malformed;
 }
@@ -67,6 +68,7 @@ bool names_label(const CsvCell& cell) {
 Layout find_layout(const std::vector<CsvCell>& first, const ReadOptions& options, const std::string& name) {
   Layout layout;
   layout.width = first.size();
+  // Of a file without labels, as predict may get it: the model's number of columns, not one more.
   const bool expected_width = options.cols && *options.cols == static_cast<std::int64_t>(layout.width);
   const bool only_features =
       options.label_column.empty() && (!options.labels_path.empty() || (options.labels_optional && expected_width));
@@ -91,6 +93,7 @@ Layout find_layout(const std::vector<CsvCell>& first, const ReadOptions& options
 
 void check_width(const std::vector<CsvCell>& cells, const Layout& layout, const std::string& name) {
   if (cells.size() == layout.width) return;
+  // Points at the first cell too many, or behind the last one there is.
   const CsvCell& place = cells.size() > layout.width ? cells[layout.width] : cells.back();
   fail(ErrorKind::data, "{}:{}:{}: the row has {} cells, but the first line has {}", name, place.line, place.column,
        cells.size(), layout.width);

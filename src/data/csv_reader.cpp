@@ -11,6 +11,7 @@ namespace topwolf {
 
 namespace {
 
+// The most frequent one in the first line with content, outside of quotes.
 char find_delimiter(std::string_view text) {
   constexpr std::string_view candidates = ",;\t";
   std::array<int, candidates.size()> counts{};
@@ -55,6 +56,7 @@ bool CsvReader::next(std::vector<CsvCell>& cells) {
       ++at_;
       cells.push_back(read_cell());
     }
+    // A line of blanks is no row of one empty cell.
     const bool blank = cells.size() == 1 && cells[0].text.empty();
     end_line();
     if (!blank) return true;
@@ -69,6 +71,7 @@ CsvCell CsvReader::read_cell() {
     cell.text = read_quoted(cell);
     return cell;
   }
+  // A quote inside a cell that does not begin with one is a character like others.
   const std::size_t begin = at_;
   while (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n') ++at_;
   if (at_ > begin && text_[at_ - 1] == '\r' && (at_ == text_.size() || text_[at_] == '\n')) --at_;
@@ -92,6 +95,7 @@ std::string_view CsvReader::read_quoted(const CsvCell& cell) {
   }
   const std::string_view inside = text_.substr(begin, at_ - begin);
   ++at_;
+  // A cell may hold line ends; places in messages count on after them.
   const auto newlines = std::count(inside.begin(), inside.end(), '\n');
   if (newlines > 0) {
     line_ += newlines;
@@ -102,6 +106,7 @@ std::string_view CsvReader::read_quoted(const CsvCell& cell) {
          line_, at_ - line_begin_ + 1);
   }
   if (!doubled) return inside;
+  // Only where quotes were doubled is there a copy; all other cells are views of the text.
   std::string& plain = unquoted_.emplace_back();
   for (std::size_t k = 0; k < inside.size(); ++k) {
     plain += inside[k];

@@ -36,6 +36,7 @@ class Gzip {
   static constexpr std::string_view name = "gzip";
   static constexpr Compression format = Compression::gzip;
   Gzip() {
+    // 15: the largest window; 16: a gzip header is asked for, so that a bare deflate stream is corrupt.
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
   }
   ~Gzip() { inflateEnd(&stream_); }
@@ -131,6 +132,7 @@ class Zstd {
     // Also what was compressed with --long.
     ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
   }
+  // The context goes on with the next frame by itself.
   void restart() {}
 
   Stream step(std::string_view& in, Buffer& out) {
@@ -164,6 +166,7 @@ Buffer decode(std::string_view in, const std::string& name, std::size_t most) {
     const std::size_t out_before = out.size();
     const Stream state = codec.step(in, out);
     if (state == Stream::corrupt) fail(ErrorKind::data, "{}: its {} data is corrupt", name, Codec::name);
+    // At most one buffer beyond the limit, whatever the file claims to unpack to.
     if (out.size() > most) fail_unpacked(name, most);
     if (state == Stream::stream_end) {
       // Zero bytes may pad the end, as on tapes.

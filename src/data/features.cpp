@@ -40,6 +40,7 @@ void sort_row(CsrStore<T>& X, std::int64_t begin, std::int64_t end) {
   }
 }
 
+// In place: columns ascend, so that a row's are dropped from one point on.
 template <class T>
 std::int64_t drop_columns(CsrStore<T>& X, std::int64_t cols) {
   std::int64_t kept = 0;
@@ -119,6 +120,7 @@ void check_csr(CsrStore<T>& X, const std::string& name) {
     const std::int64_t end = X.row_begin[static_cast<std::size_t>(i) + 1];
     const auto first = X.column.begin() + begin;
     const auto last = X.column.begin() + end;
+    // Before the bounds are looked at: then the first and the last index tell of all.
     if (!std::is_sorted(first, last)) sort_row(X, begin, end);
     if (begin < end && (*first < 0 || *(last - 1) >= X.cols)) {
       fail(ErrorKind::data, "{}: row {} (counted from 1) has the column index {}, but 0 to {} are allowed", name, i + 1,
@@ -160,6 +162,7 @@ void make_dense_if_full(FeatureStore& X) {
       [&]<class Store>(Store& store) {
         if constexpr (requires { store.row_begin; }) {
           if (fill_of(store.view()) <= 0.5) return;
+          // The values of a full row, ascending, are the dense row: they are moved, not copied.
           const bool nothing_missing = static_cast<std::int64_t>(store.values.size()) == store.rows * store.cols;
           auto dense = nothing_missing
                            ? decltype(to_dense(store.view())){std::move(store.values), store.rows, store.cols}

@@ -40,6 +40,7 @@ template <class View>
 void add_features(Hasher& hasher, const View& X) {
   RowBuffer row;
   for (std::int64_t i = 0; i < X.rows; ++i) {
+    // In double: the same numbers as float32 and float64 have one fingerprint.
     for_row(X, i, [&](std::int64_t column, double value) { row.add(column, value); });
     row.flush(hasher);
   }
@@ -82,6 +83,7 @@ std::string fingerprint(const Dataset& data) {
     hasher.add("class features");
     std::visit([&](const auto& phi) { add_features(hasher, phi); }, data.class_features.view());
   }
+  // The order of the classes counts: it is that of the rows of W.
   for (const std::string& name : data.classes.names) {
     hasher.add(name);
     hasher.add("\n");

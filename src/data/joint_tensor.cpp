@@ -16,6 +16,7 @@ JointTensor::JointTensor(Features rows, std::int64_t m) : rows_(std::move(rows))
          "psi has {} rows, which is not a multiple of the {} classes: each example needs a row per class", rows_.rows(),
          m);
   }
+  // Once, here: the verbs are called by many threads and check nothing.
   check_features(rows_.view(), 0);
 }
 

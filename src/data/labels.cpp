@@ -22,6 +22,7 @@ bool is_integer(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Adding 0.0 makes -0 and 0 one class.
 std::optional<double> as_number(std::string_view text) {
   const auto [value, fault] = parse_number<double>(text);
   return fault == NumberFault::none ? std::optional(value + 0.0) : std::nullopt;
@@ -49,6 +50,7 @@ struct Key {
 
 Key integer_key(std::string_view text) {
   Key key;
+  // A number too long for a double is at an end of the order; among those the digits decide.
   key.value = as_number(text).value_or(text.starts_with('-') ? -HUGE_VAL : HUGE_VAL);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -105,6 +107,7 @@ ClassList collect_classes(const RawDataset& raw) {
   ClassList classes;
   if (spellings.empty()) return classes;
   classes.type = raw.label_type.value_or(find_type(spellings));
+  // emplace keeps the first: a class is printed as it was first spelled.
   std::map<Key, std::string_view> first_spelling;
   for (const std::string_view spelling : spellings) {
     const std::optional<Key> key = make_key(spelling, classes.type);
@@ -125,6 +128,7 @@ std::vector<std::int32_t> map_labels(const RawDataset& raw, const ClassList& cla
     if (const auto key = make_key(name, classes.type)) number.emplace(*key, static_cast<std::int32_t>(j));
     if (const auto value = as_number(name)) number_by_value.emplace(*value, static_cast<std::int32_t>(j));
   }
+  // Once for each spelling, not for each row.
   std::vector<std::int32_t> class_of(raw.spelling.size(), -1);
   for (std::size_t k = 0; k < class_of.size(); ++k) {
     const std::string& spelling = raw.spelling[k];
@@ -157,6 +161,7 @@ Dataset make_dataset(RawDataset raw) {
     fail(ErrorKind::data, "{}: all {} rows have the label {}; training needs at least two classes", raw.labels_from(),
          rows, quote(data.classes.names.front()));
   }
+  // Only what becomes a class must be UTF-8: a model's header is JSON.
   check_utf8(raw);
   data.y = map_labels(raw, data.classes);
   data.weights = std::move(raw.weights);

@@ -103,6 +103,8 @@ void parse_chunk(const TextSource& text, Chunk& chunk, CsrStore<T>& X, std::vect
   chunk.has_index_zero = parser.has_index_zero();
 }
 
+// Labels were numbered chunk by chunk: they are numbered again in the order of the file, so that the first spelling of
+// a class does not depend on how many chunks there were.
 template <class T>
 void join(std::vector<Chunk>& chunks, CsrStore<T>& X, RawDataset& raw) {
   LabelTable labels;
@@ -118,6 +120,7 @@ void join(std::vector<Chunk>& chunks, CsrStore<T>& X, RawDataset& raw) {
       raw.label[to] = raw.label[from] < 0 ? -1 : number[static_cast<std::size_t>(raw.label[from])];
     }
     if (pairs != chunk.first_colon) {
+      // To the front, never over what was not moved yet: pairs <= first_colon.
       std::copy_n(X.column.begin() + chunk.first_colon, chunk.pairs, X.column.begin() + pairs);
       std::copy_n(X.values.begin() + chunk.first_colon, chunk.pairs, X.values.begin() + pairs);
     }
@@ -151,6 +154,7 @@ RawDataset parse(const TextSource& text, const ReadOptions& options, const std::
 
   const LineRules rules{name, options.index_base, options.labels_optional || !options.labels_path.empty(),
                         options.label_weights && options.labels_path.empty()};
+  // The first error of the file is told, whichever thread finds one first.
   parallel_first_error(static_cast<std::int64_t>(chunks.size()), threads, [&](std::int64_t c) {
     parse_chunk(text, chunks[static_cast<std::size_t>(c)], X, raw.label, rules);
   });

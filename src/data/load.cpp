@@ -56,6 +56,7 @@ RawDataset read_any(const ReadOptions& options) {
   if (is_zip(head) || (lower_case(options.path).ends_with(".npz") && !head.empty())) return read_npz(options);
   if (is_npy(head)) return read_npy(nullptr, options, name);
   if (plain.ends_with(".twd")) return read_cache(options.path);
+  // Text that is not packed is parsed from the file in pieces; everything below this is unpacked into memory first.
   const bool plain_text =
       !head.empty() && compression_of(head) == Compression::none && !plain.ends_with(".npy") && !is_csv(plain);
   if (plain_text) return parse_libsvm(TextSource(options.path), options, name);
@@ -105,6 +106,8 @@ RawDataset read_checked(const ReadOptions& options, ReadReport& report) {
     fail(ErrorKind::option, "standard input cannot hold both the data and the labels");
   }
   RawDataset raw = read_any(options);
+  // The order counts: columns are dropped before dense is decided, and weights are split from labels of a file of their
+  // own, too.
   convert_precision(raw.X, options.number(), raw.source);
   if (options.cols) report.dropped_values = fit_columns(raw.X, columns_for(options, raw.X), raw.source);
   if (!options.keep_sparse) make_dense_if_full(raw.X);

@@ -112,6 +112,7 @@ void read_type(NpyArray& array, const std::string& name) {
   array.kind = rest.empty() ? '?' : rest.front();
   if (array.kind == 'O') fail(ErrorKind::data, "{}: arrays of Python objects are not supported", name);
   if (!rest.empty()) rest.remove_prefix(1);
+  // Nine digits fit, four times that too (U has four bytes a character), without a look at overflow.
   const bool plain = !rest.empty() && rest.size() <= 9 &&
                      std::all_of(rest.begin(), rest.end(), [](unsigned char c) { return std::isdigit(c); });
   array.item_size = plain ? std::stoll(std::string(rest)) : -1;
@@ -134,6 +135,7 @@ bool is_npy(std::string_view bytes) {
   return bytes.starts_with(magic);
 }
 
+// Cannot overflow: npy_data_size() was asked before anybody asks for it.
 std::int64_t NpyArray::size() const {
   std::int64_t product = std::find(shape.begin(), shape.end(), 0) == shape.end() ? 1 : 0;
   for (const std::int64_t extent : shape) product = product == 0 ? 0 : product * extent;
@@ -153,6 +155,7 @@ std::int64_t npy_data_size(const NpyArray& array) {
 std::size_t npy_header_size(std::string_view bytes, const std::string& name) {
   if (!is_npy(bytes)) fail(ErrorKind::data, "{}: not a .npy file: it does not begin with \\x93NUMPY", name);
   const std::size_t version = bytes.size() > magic.size() ? static_cast<unsigned char>(bytes[magic.size()]) : 0;
+  // Version 1 has a length of two bytes, later ones of four.
   const std::size_t length_size = version == 1 ? 2 : 4;
   const std::size_t prefix = magic.size() + 2 + length_size;
   if (version < 1 || version > 3 || bytes.size() < prefix) {
@@ -192,6 +195,7 @@ std::string npy_header(std::string_view type, const std::vector<std::int64_t>& s
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type,
                                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   const std::size_t prefix = magic.size() + 4;
+  // Padded to 64 bytes, as NumPy does, so that the data can be mapped aligned.
   text.resize((prefix + text.size() + 1 + 63) / 64 * 64 - prefix - 1, ' ');
   text += '\n';
   std::string header(magic);

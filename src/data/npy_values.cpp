@@ -19,6 +19,7 @@ struct Half {
   std::uint16_t bits;
 };
 
+// By hand: the baseline instruction set has no conversion, and not every compiler a type.
 float half_to_float(Half half) {
   const int exponent = (half.bits >> 10) & 0x1f;
   const int fraction = half.bits & 0x3ff;

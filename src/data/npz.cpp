@@ -60,6 +60,7 @@ class Archive {
           member_(member),
           file_((errno = 0, zip_fopen(archive.zip_.get(), file_name(member).c_str(), 0)), &zip_fclose) {
       if (!file_) archive.fail_member(member, zip_get_error(archive.zip_.get()));
+      // What it claims is refused before a byte is unpacked; what it really has is counted as it comes.
       archive_.allow(claimed().size);
     }
     std::size_t read(char* to, std::size_t count) {
@@ -182,6 +183,7 @@ FeatureStore read_features(const Archive& archive, const ReadOptions& options) {
     return read_npy_features([&](char* to, std::size_t count) { return file.read(to, count); }, file.size_limit(),
                              options.number(), options.threads, options.path);
   }
+  // Asked first: a COO or CSC matrix lacks the members below, and deserves a better word than that.
   if (archive.has("format")) check_format(archive);
   for (const char* member : {"data", "indices", "indptr", "shape", "format"}) {
     if (!archive.has(member)) {

@@ -51,6 +51,7 @@ Dataset subset(const Dataset& data, std::span<const std::int64_t> rows) {
     out.y.push_back(data.y[static_cast<std::size_t>(i)]);
     if (!data.weights.empty()) out.weights.push_back(data.weights[static_cast<std::size_t>(i)]);
   }
+  // Classes without a row left stay classes: a fold is the same problem with fewer rows.
   out.classes = data.classes;
   out.index_base = data.index_base;
   out.normalization = data.normalization;

@@ -34,6 +34,7 @@ std::string quote(std::string_view text) {
   return result + (text.size() > shown ? "...'" : "'");
 }
 
+// from_chars says "out of range" of 1e-999 as of 1e999; the decimal place of the first digit tells the two apart.
 bool exceeds_range(std::string_view number) {
   constexpr std::int64_t largest_power = std::int64_t{1} << 60;  // no text is that long
   const std::size_t e = number.find_first_of("eE");
@@ -63,6 +64,7 @@ std::string_view trim_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
+// Of ASCII alone, and whatever the locale: names of formats and options, not labels.
 std::string lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result) {

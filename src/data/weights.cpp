@@ -144,6 +144,7 @@ std::vector<double> balanced_class_weights(const Dataset& data) {
   const double N = weight_sum(data);
   std::vector<double> weights;
   for (const double sum : sums) {
+    // A class without weight has no rows to weigh; any number would do.
     weights.push_back(sum > 0.0 ? N / (static_cast<double>(sums.size()) * sum) : 1.0);
   }
   return weights;

@@ -36,6 +36,7 @@ void append_bytes(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// None beyond 64 bits: such labels are written as text rather than rounded.
 std::optional<std::int64_t> as_int64(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   std::int64_t value = 0;
@@ -61,6 +62,7 @@ std::u32string decode_utf8(const std::string& text, const std::string& path) {
 
 std::string text_array(const RawDataset& raw, const std::string& path) {
   std::vector<std::u32string> names;
+  // Items of no bytes would be refused when they are read (npy_labels).
   std::size_t width = 1;
   for (const std::string& spelling : raw.spelling) {
     width = std::max(width, names.emplace_back(decode_utf8(spelling, path)).size());
@@ -117,6 +119,7 @@ void write_npy_features(const RawDataset& raw, const std::string& path) {
 }
 
 void write_npz(const RawDataset& raw, const std::string& path) {
+  // Before the archive is begun, as it may be refused.
   const std::string labels = has_labels(raw) ? label_array(raw, path) : "";
   std::vector<std::pair<std::string, ZipMember>> members;
   const std::vector<std::int64_t> shape = std::visit(
@@ -128,6 +131,7 @@ void write_npz(const RawDataset& raw, const std::string& path) {
       [&](const auto& X) {
         const auto stored = static_cast<std::int64_t>(X.values.size());
         if constexpr (requires { X.row_begin; }) {
+          // The names are scipy.sparse.load_npz's; `y` beside them is ours, which it ignores.
           members.emplace_back("data", make_member(X.values, {stored}));
           members.emplace_back("indices", make_member(X.column, {stored}));
           members.emplace_back("indptr", make_member(X.row_begin, {X.rows + 1}));

@@ -26,6 +26,7 @@ struct ZipWriter::Archive {
     zip_error_init(&error);
     bytes = zip_source_buffer_create(nullptr, 0, 0, &error);
     if (bytes == nullptr) fail_zip(path, &error);
+    // zip_open takes one reference and zip_close frees it; the bytes are read after that.
     zip_source_keep(bytes);
     zip.reset(zip_open_from_source(bytes, ZIP_TRUNCATE, &error));
     if (!zip) fail_zip(path, &error);
@@ -53,6 +54,7 @@ void ZipWriter::add(const std::string& name, const ZipMember& member) {
   const auto bytes_of = [](std::string_view text) {
     return zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<char*>(text.data())), text.size()};
   };
+  // Two fragments, so that a large array is not copied behind its header.
   const zip_buffer_fragment_t parts[] = {bytes_of(member.header), bytes_of(member.data)};
   const zip_uint64_t count = member.data.empty() ? 1 : 2;
   zip_source_t* source = zip_source_buffer_fragment(zip, parts, count, 0);

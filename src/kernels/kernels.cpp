@@ -12,7 +12,9 @@ extern const Kernels kernels_avx512;
 const Kernels& kernels() {
 #ifdef __x86_64__
   static const Kernels& best = [&]() -> const Kernels& {
+    // For whoever comes here before the compiler's own constructors have run.
     __builtin_cpu_init();
+    // All that the copy was compiled with (kernels.cmake): one missing part would be an illegal instruction.
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
       return kernels_avx512;
     }

@@ -84,6 +84,7 @@ inline void tile_scores(const double* X, std::int64_t rows, std::int64_t cols, c
   kernels().tile_scores_f64(X, rows, cols, W, width, S, pitch);
 }
 
+// Inner products with a few rows of W, class-major as models are: (m x stride).
 inline void dots(const float* x, std::int64_t cols, const float* W, std::int64_t stride, const std::int32_t* column,
                  std::int64_t count, double* out) {
   kernels().dots_f32(x, cols, W, stride, column, count, out);

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fail.hpp"
-#include "data/rows.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
 #include "topwolf/version.hpp"
@@ -18,29 +17,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t longest_list = 20;
 
-struct Spread {
-  double least, median, most;
-};
-
-Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return {values.front(), values[values.size() / 2], values.back()};
+std::string describe_spread(double least, double most, double median) {
+  return fmt::format("{:.4g} to {:.4g}, median {:.4g}", least, most, median);
 }
 
-std::string describe(const Spread& spread) {
-  return fmt::format("{:.4g} to {:.4g}, median {:.4g}", spread.least, spread.most, spread.median);
-}
-
-std::vector<double> rows_of_classes(const Assessment& assessment) {
+std::string rows_of_classes(const Assessment& assessment) {
   std::vector<double> rows;
   for (const ClassErrors& one : assessment.classes) rows.push_back(static_cast<double>(one.rows));
-  return rows;
-}
-
-std::vector<double> row_lengths(const Features& X) {
-  std::vector<double> lengths = squared_lengths(X.view(), 0.0, 1);
-  for (double& length : lengths) length = std::sqrt(length);
-  return lengths;
+  std::sort(rows.begin(), rows.end());
+  return describe_spread(rows.front(), rows.back(), rows[rows.size() / 2]);
 }
 
 std::string claim(const RunReport& report) {
@@ -75,8 +60,9 @@ std::string data_table(const RunReport& report) {
   out += table_row("features",
                    fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", to_string(X.precision())));
   out += table_row("classes", fmt::format("{}", report.data.classes.size()));
-  out += table_row("rows of a class", describe(spread_of(rows_of_classes(report.training))));
-  out += table_row("lengths of the rows", describe(spread_of(row_lengths(X))));
+  out += table_row("rows of a class", rows_of_classes(report.training));
+  const auto& [least, median, most] = report.result.row_lengths;
+  out += table_row("lengths of the rows", describe_spread(least, most, median));
   if (report.data.normalization.kind != NormalizeKind::none) {
     out += table_row("normalised", to_string(report.data.normalization.kind));
   }

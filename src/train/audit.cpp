@@ -68,6 +68,11 @@ PrimalRange objective_of(const Classifier& model, const Dataset& rows, const Tra
   if (rows.X.cols() < model.d) {
     fail(ErrorKind::data, "the data has {} features, but the model has {}", rows.X.cols(), model.d);
   }
+  if (rows.X.cols() > model.d && model.normalization.kind == NormalizeKind::unit) {
+    fail(ErrorKind::data,
+         "the data has {} features, but the model scales rows of {} to unit length; wider ones would be other rows",
+         rows.X.cols(), model.d);
+  }
   if (model.columns.empty()) return objective_range(rows, options, weights_for(model, rows.X.cols(), options.bias));
   const SharedColumns shared = on_shared_columns(rows.X, model);
   Dataset narrow = rows;
@@ -94,7 +99,6 @@ TrainOptions audit_options(const Model& model) {
 }
 
 AuditResult audit(const Dataset& data, const Model& model, const TrainOptions& options, const Observer& observer) {
-  check(options);
   check_model(model, "the audited model");
   const Dataset rows = with_classes_of(model, data);
   AuditResult result;

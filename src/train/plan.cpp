@@ -49,6 +49,7 @@ Plan plan(const Dataset& data, const SweepOptions& options) {
 
 Plan plan(const Dataset& data, const CvOptions& options) {
   if (options.losses.empty()) fail(ErrorKind::option, "there is no loss to try");
+  for (const LossSpec& loss : options.losses) resolve_loss(loss, data.classes.size());
   TrainOptions first = options.train;
   first.loss = options.losses.front();
   first.keep_dual = true;

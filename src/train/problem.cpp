@@ -1,6 +1,7 @@
 #include "train/problem.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "core/fail.hpp"
 
@@ -8,8 +9,9 @@ namespace topwolf {
 namespace {
 
 // Null where margins of 1 would say the same.
-std::shared_ptr<const std::vector<double>> cost_of(const LossSpec& loss, const Margins& margins, std::int64_t m) {
-  const std::vector<double>& cost = loss.cost_matrix;
+std::shared_ptr<const std::vector<double>> cost_of(std::shared_ptr<const LossSpec> asked, const Margins& margins,
+                                                   std::int64_t m) {
+  const std::vector<double>& cost = asked->cost_matrix;
   if (cost.empty()) return nullptr;
   if (margins.given())
     fail(ErrorKind::option, "{} and {} both say what errors cost; give one of them", Field{"cost_matrix"},
@@ -17,7 +19,7 @@ std::shared_ptr<const std::vector<double>> cost_of(const LossSpec& loss, const M
   for (std::int64_t y = 0; y < m; ++y) {
     for (std::int64_t j = 0; j < m; ++j) {
       if (cost[static_cast<std::size_t>(y * m + j)] != (y == j ? 0.0 : 1.0)) {
-        return std::make_shared<const std::vector<double>>(cost);
+        return {std::move(asked), &cost};
       }
     }
   }
@@ -26,7 +28,7 @@ std::shared_ptr<const std::vector<double>> cost_of(const LossSpec& loss, const M
 
 }  // namespace
 
-void set_loss(const TrainOptions& options, const Margins& margins, Problem& problem) {
+void set_lambda(const TrainOptions& options, Problem& problem) {
   problem.lambda = options.lambda ? *options.lambda : 1.0 / (options.C * problem.N);
   constexpr double least = 1e-305, most = 1e305;  // its inverse, too, must have precision
   const double lambda_N = problem.lambda * problem.N;
@@ -35,8 +37,11 @@ void set_loss(const TrainOptions& options, const Margins& margins, Problem& prob
          "lambda is {:.3g} for examples that weigh {:.3g} in all, but their product must lie between {} and {}",
          problem.lambda, problem.N, least, most);
   }
-  problem.loss = resolve_loss(options.loss, problem.m);
-  problem.cost = cost_of(options.loss, margins, problem.m);
+}
+
+void set_loss(std::shared_ptr<const LossSpec> asked, const Margins& margins, Problem& problem) {
+  problem.loss = resolve_loss(*asked, problem.m);
+  problem.cost = cost_of(std::move(asked), margins, problem.m);
 }
 
 }  // namespace topwolf

@@ -1,12 +1,16 @@
 // From options to what the solvers run on, whatever psi is.
 #pragma once
 
+#include <memory>
+
 #include "engine/problem.hpp"
 #include "topwolf/options.hpp"
 
 namespace topwolf {
 
-// lambda, the loss and the cost matrix of the options.
-void set_loss(const TrainOptions& options, const Margins& margins, Problem& problem);
+// lambda of the options, for the weights that the problem has.
+void set_lambda(const TrainOptions& options, Problem& problem);
+// The loss and its cost matrix, which is not copied: the problem holds on to the wish.
+void set_loss(std::shared_ptr<const LossSpec> asked, const Margins& margins, Problem& problem);
 
 }  // namespace topwolf

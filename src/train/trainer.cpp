@@ -54,6 +54,14 @@ LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
   return spec;
 }
 
+RowLengths spread_of(std::vector<double> lengths2) {
+  const auto middle = lengths2.begin() + static_cast<std::ptrdiff_t>(lengths2.size() / 2);
+  std::nth_element(lengths2.begin(), middle, lengths2.end());
+  // What nth_element leaves on either side of the middle is not above it, and not below it.
+  return {std::sqrt(*std::min_element(lengths2.begin(), middle + 1)), std::sqrt(*middle),
+          std::sqrt(*std::max_element(middle, lengths2.end()))};
+}
+
 }  // namespace
 
 Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits, EngineFactory factory)
@@ -65,9 +73,10 @@ Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::in
   const Features& phi = data_.class_features;
   if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
   problem_ = problem_on(data_, X_, options.bias);
+  row_lengths_ = spread_of(lengths2);
   for (double& length2 : lengths2) length2 += problem_.bias.product();
   lengths2_ = share(std::move(lengths2));
-  problem_.loss = resolve_loss(options.loss, problem_.m);
+  ask_for(options.loss);
   threads_ = threads_for(problem_, options.threads);
   work_ = workload_of(problem_, options, map_ ? map_->p() : 0, std::max(1, threads_ / workers), workers, fits);
   method_ = choose_method(work_, options, process_memory());
@@ -121,19 +130,30 @@ Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
       columns_(rows.columns_),
       X_(rows.X_),
       lengths2_(rows.lengths2_),
+      row_lengths_(rows.row_lengths_),
       map_(rows.map_),
+      asked_(rows.asked_),
       work_(rows.work_),
       method_(rows.method_),
       gram_(rows.gram_) {
   data_.weights = std::move(weights);
   problem_ = problem_on(data_, X_, rows.problem_.bias.value());
   problem_.loss = rows.problem_.loss;
+  problem_.cost = rows.problem_.cost;
   threads_ = threads_for(problem_, threads);
   make_own_engine();
 }
 
+void Trainer::ask_for(const LossSpec& loss) {
+  if (asked_ && *asked_ == loss) return;
+  auto asked = std::make_shared<const LossSpec>(loss);
+  set_loss(asked, data_.margins, problem_);
+  asked_ = std::move(asked);
+}
+
 void Trainer::set_problem(const TrainOptions& options) {
-  set_loss(options, data_.margins, problem_);
+  set_lambda(options, problem_);
+  ask_for(options.loss);
   prepare();
   engine_->set_problem(problem_);
 }
@@ -235,6 +255,7 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   made.data_hash = data_hash();
   out.threads = resolve_threads(options.threads);
   out.choice = method_.choice;
+  out.row_lengths = row_lengths_;
   if (options.keep_dual) out.dual = dual();
   return out;
 }
@@ -244,7 +265,8 @@ SparseRows Trainer::dual() const {
 }
 
 PrimalRange Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
-  set_loss(options, data_.margins, problem_);
+  set_lambda(options, problem_);
+  ask_for(options.loss);
   const auto engine = factory_(problem_, {.threads = threads_, .classes = map_, .lengths2 = lengths2_});
   const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
   const auto size = static_cast<std::int64_t>(W.size());

@@ -82,6 +82,8 @@ class Trainer {
   // Error{memory}, before anything large is made, where method().remedy says that there is too little.
   void prepare();
   void make_own_engine();
+  // A loss is resolved when it is first asked for, not again for every C.
+  void ask_for(const LossSpec& loss);
   void set_problem(const TrainOptions& options);
   std::vector<double> on_own_columns(const std::vector<double>& W) const;
   Start start_for(const TrainOptions& options, bool warm, double earlier_lambda);
@@ -91,8 +93,10 @@ class Trainer {
   std::vector<std::int32_t> columns_;  // that are trained on; empty: all
   Features X_;                         // on these, dense where that is faster
   SharedLengths lengths2_;             // of these rows, which do not depend on the columns that are left out
-  std::shared_ptr<ClassMap> map_;      // with class features other than the identity
-  const JointMap* psi_ = nullptr;      // in the place of features
+  RowLengths row_lengths_;
+  std::shared_ptr<ClassMap> map_;          // with class features other than the identity
+  const JointMap* psi_ = nullptr;          // in the place of features
+  std::shared_ptr<const LossSpec> asked_;  // what the problem's loss was resolved from
   Problem problem_;
   int threads_;
   Workload work_{};

@@ -1,5 +1,6 @@
 """topwolf audit: the model's objective against a plain computation, the bracket against a tight optimum."""
 
+import pathlib
 import subprocess
 from fractions import Fraction
 
@@ -238,6 +239,26 @@ def test_sparse_rows_may_be_wider_or_narrower_than_the_model(topwolf, train_svm,
     assert topwolf.json("audit", narrow, "wide.liblinear")["d"] == 6
     np.savez(tmp_path / "dense.npz", X=X, y=Y)
     topwolf.refuses("audit", "dense.npz", "m.liblinear", code=3, saying="the rows have 6 features, but 4 are expected")
+
+
+def test_rows_of_unit_length_that_are_wider_than_the_model_are_refused(topwolf, train_svm, tmp_path):
+    """predict leaves out what the model does not know before it scales a row."""
+    narrow = support.write_libsvm(tmp_path / "narrow.svm", X[:, :4], Y)
+    topwolf("train", "-q", narrow, "m.topwolf", "--normalize", "unit")
+    saying = "the data has 6 features, but the model scales rows of 4 to unit length; wider ones would be other rows"
+    topwolf.refuses("audit", "-q", train_svm, "m.topwolf", code=3, saying=saying)
+    assert topwolf.json("audit", narrow, "m.topwolf")["d"] == 4
+
+
+def test_a_model_file_that_names_no_problem_is_bad_data(topwolf):
+    """It predicts all the same; with a loss from the arguments it can be audited."""
+    files = pathlib.Path(__file__).parents[1] / "files"
+    model, data = files / "model_smoothing_1e200.topwolf", files / "toy.svm"
+    stderr = topwolf.refuses("audit", "-q", data, model, code=3, saying="smoothing is 1e+200, but it must be 0, or between")
+    assert str(model) in stderr and "--smoothing" not in stderr
+    assert topwolf("predict", "-q", data, model).stdout.count("\n") == 9
+    topwolf("audit", "-q", data, model, "--loss", "max-hinge")
+    topwolf.refuses("audit", "-q", data, model, "--smoothing", "1e200", code=2, saying="--smoothing is 1e+200")
 
 
 def test_other_rows_than_the_models_are_mentioned(topwolf, test_svm, model):

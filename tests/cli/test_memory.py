@@ -1,5 +1,6 @@
 """Memory: the estimate against what is measured, limits, and the plan that --dry-run prints."""
 
+import re
 import resource
 import subprocess
 import sys
@@ -167,6 +168,22 @@ def test_features_that_do_not_occur_take_no_memory(topwolf, tmp_path):
     assert topwolf("predict", other, "m.topwolf", "-q").stdout.count("\n") == 30
     topwolf.json("sweep", data, "folder", "--C", "1,2", "--validation", other)
     topwolf.refuses("convert", "m.topwolf", "m.model", code=3, saying="LIBLINEAR's format would write all 10000000 x 200")
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        ["predict", "train.svm", "/dev/zero"],
+        ["audit", "train.svm", "/dev/zero"],
+        ["verify", "train.svm", "model.topwolf", "--dual", "/dev/zero"],
+        ["train", "-q", "train.svm", "--resume", "/dev/zero"],
+    ],
+)
+def test_a_file_without_end_is_named(topwolf, train_svm, model, job):
+    """Fewer rows would not help."""
+    done = limited(topwolf, 1 << 30, *job)
+    assert done.returncode == 6, done.stderr
+    assert re.fullmatch(r"topwolf: /dev/zero: has \d+\.\d [MG]iB or more, which do not fit into memory\n", done.stderr), done.stderr
 
 
 def test_fewer_threads_are_advised_where_they_are_enough(topwolf, tmp_path):

@@ -214,6 +214,14 @@ def test_a_folder_without_permission_is_refused_by_name_before_training(mode):
     assert done.stderr == "topwolf: there/m.topwolf: cannot be written: there: Permission denied\n"
 
 
+@pytest.mark.parametrize(
+    "job", [["train", "-q", "t.svm", "t.svm/m"], ["train", "t.svm", "m", "--trace", "t.svm/m"], ["convert", "t.svm", "t.svm/m.npz"]]
+)
+def test_a_file_in_the_place_of_a_folder_is_called_what_it_is(topwolf, tmp_path, job):
+    support.write_libsvm(tmp_path / "t.svm", *support.blobs())
+    topwolf.refuses(*job, code=4, saying="cannot be written: t.svm: Not a directory")
+
+
 def test_a_folder_that_may_be_written_but_not_read_is_good_enough():
     done, written = train_as_somebody(0o333)
     assert done.returncode == 0 and done.stderr == "" and written

@@ -85,6 +85,16 @@ def test_weighted_rows_are_repeated_rows(digits):
     np.testing.assert_array_equal(a.coef_, b.coef_)
 
 
+def test_balanced_classes_weigh_the_same(digits):
+    X, y = digits
+    weights = np.where(y == 3, 0.0, 1.0 + (y % 2))  # a class without weight stays without
+    sums = np.bincount(y, weights=weights)
+    by_hand = weights * np.divide(weights.sum(), 10 * sums, out=np.zeros(10), where=sums > 0)[y]
+    a = TopwolfClassifier(class_weight="balanced").fit(X, y, sample_weight=weights)
+    b = TopwolfClassifier().fit(X, y, sample_weight=by_hand)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+
+
 def test_agrees_with_linear_svc(digits):
     X, y = digits
     theirs = LinearSVC(multi_class="crammer_singer", C=1.0, tol=1e-8, max_iter=100000, fit_intercept=False).fit(X, y)
@@ -236,6 +246,31 @@ def test_other_weights_are_predicted_with_however_they_come(digits):
     clf.coef_[:] = 0.0
     clf.intercept_ = np.arange(10.0)
     np.testing.assert_array_equal(clf.decision_function(X), np.tile(np.arange(10.0), (len(X), 1)))
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_", "class_coef_", "classes_"])
+def test_a_certificate_does_not_outlive_what_it_is_about(digits, name, tmp_path):
+    X, y = digits
+    clf = TopwolfClassifier(class_features=np.eye(10) + 0.1).fit(X, y)
+    assert clf.status_ == "converged" and clf.relative_gap_ <= clf.tol
+    before = getattr(clf, name)
+    with_claim = copy.copy(clf)
+    setattr(clf, name, before[::-1].copy())
+    for claim in ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_"):
+        assert hasattr(with_claim, claim)
+        assert not hasattr(clf, claim)
+    setattr(clf, name, before)  # nobody looks whether they are the same again
+    clf.save(tmp_path / "m.topwolf")
+    assert not hasattr(TopwolfClassifier.load(tmp_path / "m.topwolf"), "status_")
+    assert clf.fit(X, y).status_ == "converged"
+
+
+def test_weights_that_somebody_unlocked_are_saved_without_a_certificate(digits, tmp_path):
+    clf = TopwolfClassifier().fit(*digits)
+    clf.coef_.flags.writeable = True
+    clf.coef_[0] = 0.0
+    clf.save(tmp_path / "m.topwolf")
+    assert not hasattr(TopwolfClassifier.load(tmp_path / "m.topwolf"), "status_")
 
 
 def test_a_predictor_is_made_once_and_after_a_copy_once_more(digits):
@@ -474,6 +509,9 @@ BAD = [
     ({"loss": "hinge"}, "The 'loss' parameter of TopwolfClassifier must be a str among"),
     ({"C": 0}, "The 'C' parameter"),
     ({"C": float("nan")}, "(The 'C' parameter|C is nan)"),
+    ({"C": float("inf")}, r"The 'C' parameter of TopwolfClassifier must be a float in the range \(0.0, inf\)"),
+    ({"C": 10**400}, r"The 'C' parameter of TopwolfClassifier must be a float in the range \(0.0, inf\)"),
+    ({"time_limit": 10**400}, "The 'time_limit' parameter"),
     ({"tol": -1.0}, "The 'tol' parameter"),
     ({"cost_matrix": np.zeros((2, 2))}, r"cost_matrix has shape \(2, 2\), but 10 classes need \(10, 10\)"),
     ({"cost_matrix": np.ones((10, 10))}, "must have a zero diagonal"),

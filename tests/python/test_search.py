@@ -123,7 +123,7 @@ def test_files_and_pickles(data, tmp_path):
 
 @pytest.mark.parametrize(
     "parameters, error",
-    [({"Cs": []}, ValueError), ({"Cs": [0.0, 1.0]}, ValueError), ({"Cs": [np.nan]}, ValueError), ({"Cs": 0}, ValueError),
+    [({"Cs": []}, ValueError), ({"Cs": [0.0, 1.0]}, ValueError), ({"Cs": [np.nan]}, ValueError), ({"Cs": [1, 10**400]}, ValueError), ({"Cs": 0}, ValueError),
      ({"scoring": "nothing"}, ValueError), ({"cv": 1}, ValueError), ({"refit": "yes"}, ValueError), ({"k": 7, "loss": "top_k"}, ValueError)],
 )
 def test_bad_parameters(data, parameters, error):

@@ -1,5 +1,6 @@
 """Margins, class features, taxonomies and joint feature maps from Python."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -127,7 +128,9 @@ def test_what_was_fitted_is_what_is_saved(rows, tmp_path):
     clf.save(tmp_path / "a.topwolf")
     again = topwolf.load(tmp_path / "a.topwolf")
     assert np.allclose(again.decision_function(X), before) and again.primal_ == clf.primal_
-    clf.class_coef_[:] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        clf.class_coef_[:] = 0
+    clf.class_coef_ = np.zeros_like(clf.class_coef_)
     clf.save(tmp_path / "b.topwolf")
     changed = topwolf.load(tmp_path / "b.topwolf")
     assert not hasattr(changed, "primal_") and np.allclose(changed.decision_function(X), before)
@@ -259,6 +262,9 @@ def test_kronecker_is_the_plain_problem(rows, loss, form):
         psi = sparse.csr_array(psi)
     plain = TopwolfClassifier(loss, fit_intercept=False, tol=1e-6).fit(X, y)
     joint = TopwolfJointClassifier(loss, tol=1e-6).fit(psi, numbers)
+    other = copy.copy(joint)
+    other.coef_ = 2 * other.coef_
+    assert not hasattr(other, "primal_") and not hasattr(other, "status_")
     assert joint.status_ == "converged" and joint.relative_gap_ <= 1e-6
     assert joint.primal_ == pytest.approx(plain.primal_, rel=2e-6)
     assert np.allclose(joint.coef_.reshape(6, -1), plain.coef_, atol=0.02)

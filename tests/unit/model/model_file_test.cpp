@@ -137,7 +137,7 @@ TEST(ModelFile, of_a_newer_version_is_refused_with_advice) {
 }
 
 // Files that earlier versions of the program wrote stay readable for ever.
-TEST(ModelFile, of_format_1_2_and_3_still_loads) {
+TEST(ModelFile, of_format_1_2_and_3_still_loads_and_predicts) {
   const Features row(FeatureStore(DenseStore<float>{{1.0f, 0.3f, 0.0f}, 1, 3}));
   const Model first = load_model(TOPWOLF_TEST_FILES "/model_v1.topwolf");
   EXPECT_EQ(first.normalization.kind, NormalizeKind::maxabs);
@@ -146,6 +146,15 @@ TEST(ModelFile, of_format_1_2_and_3_still_loads) {
   const Model second = load_model(TOPWOLF_TEST_FILES "/model_v2.topwolf");
   EXPECT_EQ(second.class_features.cols(), 3);
   EXPECT_NEAR(Predictor(second).scores(row)[0], 0.499794553, 1e-9);
+  const Model sparse = load_model(TOPWOLF_TEST_FILES "/model_v2_sparse.topwolf");
+  EXPECT_TRUE(sparse.class_features.sparse());
+  EXPECT_EQ(sparse.class_features.cols(), 9);
+  EXPECT_EQ(sparse.provenance.claim->certificate.dual, 0.11413960913278176);
+  const Features exact(FeatureStore(DenseStore<double>{{1.0, 0.3, 0.0}, 1, 3}));
+  const std::vector<double> scores = Predictor(sparse).scores(exact);
+  EXPECT_NEAR(scores[0], 1.0033536985540732, 1e-14);
+  EXPECT_NEAR(scores[1], -0.3047251414987644, 1e-14);
+  EXPECT_NEAR(scores[2], -0.03561892997820468, 1e-14);
   const Model third = load_model(TOPWOLF_TEST_FILES "/model_v3.topwolf");
   EXPECT_EQ(third.d, 10'000'000);
   EXPECT_EQ(third.columns, (std::vector<std::int32_t>{2, 499, 9'999'999}));

@@ -35,5 +35,18 @@ TEST(HtmlReport, HoldsTheClaimTheErrorsAndNoMarkupFromLabels) {
   EXPECT_THAT(page, Not(HasSubstr("<!--")));
 }
 
+TEST(HtmlReport, SaysHowLongTheRowsAreWithoutTheConstantFeature) {
+  Dataset data;
+  data.X = Features(FeatureStore(DenseStore<double>{{3, 4, 1e-9, 0, 0, 2}, 3, 2}));
+  data.y = {0, 1, 0};
+  data.classes = {LabelType::text, {"a", "b"}};
+  TrainOptions options;
+  options.bias = 1.0;
+  const TrainResult result = train(data, options);
+  RunReport report{data, result};
+  report.training = assess(Predictor(result.model), data.X, data.y, 1);
+  EXPECT_THAT(html_report(report), HasSubstr("1e-09 to 5, median 2"));
+}
+
 }  // namespace TOPWOLF_FILE
 }  // namespace topwolf
