@@ -150,6 +150,7 @@ HostBlockAscent::Gain HostBlockAscent::step_group(std::span<const std::int64_t> 
     out.gain += omega * visit(rows[r], s, length2, A, change_[r], space);
     if (curved_ && !change_[r].empty()) spread_[r] = curved_->spread();
     out.moved |= !change_[r].empty();
+    if (gain_.size() == 1) continue;  // nobody asks what it does to others
     // Of the whole group, row by row: its own, and twice what it has with those before it.
     double norm2 = 0.0, across = 0.0;
     for (const auto& [j, value] : change_[r]) {
@@ -172,10 +173,9 @@ void HostBlockAscent::correct(std::span<const std::int64_t> rows, std::size_t fi
     if (change_[p].empty()) continue;
     const double factor = problem_.factor(rows[p]) * G_[r * group + (p - first)];
     if (!curved_) {
-      for (const auto& [j, value] : change_[p]) {
-        s[j] += factor * value;
-        space.disturbed[static_cast<std::size_t>(j)] += factor * value;
-      }
+      for (const auto& [j, value] : change_[p]) s[j] += factor * value;
+      if (gain_.size() == 1) continue;
+      for (const auto& [j, value] : change_[p]) space.disturbed[static_cast<std::size_t>(j)] += factor * value;
     } else {
       for (std::size_t j = 0; j < spread_[p].size(); ++j) s[j] += factor * spread_[p][j];
     }
