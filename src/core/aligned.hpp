@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct AtCacheLine {
 
   friend bool operator==(const AtCacheLine&, const AtCacheLine&) { return true; }
 };
+
+// Whether rows of this pitch all begin at a cache line.
+inline bool at_cache_line(const void* begin, std::int64_t pitch_bytes) {
+  constexpr auto line = static_cast<std::uintptr_t>(cache_line);
+  return reinterpret_cast<std::uintptr_t>(begin) % line == 0 && static_cast<std::uintptr_t>(pitch_bytes) % line == 0;
+}
 
 template <class T>
 using AlignedVector = std::vector<T, AtCacheLine<T>>;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -25,6 +26,12 @@ inline int threads_worth(double work, int threads) {
   return work < small ? 1 : threads;
 }
 
+// The same inside a batch of block ascent, between loops that follow each other so closely that nobody sleeps.
+inline int threads_worth_in_a_batch(double work, int threads) {
+  constexpr double small = 3e5;
+  return work < small ? 1 : threads;
+}
+
 // Calls work() on this thread and, meanwhile, on at most threads - 1 others; returns when all calls have. It may be
 // fewer, where the system refuses threads or the work is done before they woke: work() takes tasks until none is left.
 // The first exception is thrown again.
@@ -33,19 +40,46 @@ void on_threads(int threads, const std::function<void()>& work);
 // Which of the threads of the innermost on_threads() this is, from 0.
 int thread_number();
 
+// The same for a thread whatever the loop: 0 for those that are not the pool's. For what should stay in one core's
+// cache, not for what must be right.
+int worker_id();
+
 // Whether the system has refused to start a thread, so that fewer than asked for have worked.
 bool threads_refused();
 
 // Calls body(i) for i in [0, count) on `threads` threads; the order is free, so body must not depend on it. After an
-// exception no i is begun any more.
+// exception no i is begun any more. Every thread begins with a range of its own, the same one in every loop with as
+// many threads, so that what it wrote there may still be in its cache; then it helps the others.
 template <class Body>
 void parallel_for(std::int64_t count, int threads, Body&& body) {
-  std::atomic<std::int64_t> next = 0;
+  if (threads <= 1 || count <= 1) {
+    on_threads(1, [&] {
+      for (std::int64_t i = 0; i < count; ++i) body(i);
+    });
+    return;
+  }
+  struct alignas(64) Range {
+    std::atomic<std::int64_t> next = 0;
+    std::int64_t end = 0;
+  };
+  constexpr std::int64_t most_ranges = 64;
+  const auto ranges = std::min<std::int64_t>({threads, count, most_ranges});
+  std::array<Range, most_ranges> range;
+  for (std::int64_t r = 0; r < ranges; ++r) {
+    range[static_cast<std::size_t>(r)].next = count * r / ranges;
+    range[static_cast<std::size_t>(r)].end = count * (r + 1) / ranges;
+  }
   const auto work = [&] {
     try {
-      for (std::int64_t i = next++; i < count; i = next++) body(i);
+      for (std::int64_t k = 0; k < ranges; ++k) {
+        Range& mine = range[static_cast<std::size_t>((worker_id() + k) % ranges)];
+        while (mine.next.load(std::memory_order_relaxed) < mine.end) {
+          const std::int64_t i = mine.next++;
+          if (i < mine.end) body(i);
+        }
+      }
     } catch (...) {
-      next = count;
+      for (std::int64_t r = 0; r < ranges; ++r) range[static_cast<std::size_t>(r)].next = count;
       throw;
     }
   };

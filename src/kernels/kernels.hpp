@@ -17,21 +17,21 @@ struct Kernels {
   void (*accumulate_f64)(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                          std::int64_t count, std::int64_t cols, double* out);
 
-  // The same with out[c] += v_c; returns the sum of v_c^2 in double.
-  double (*add_rows_f32)(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
-                         std::int64_t count, std::int64_t cols, float* out);
-  double (*add_rows_f64)(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
-                         std::int64_t count, std::int64_t cols, double* out);
+  // out[c] += v_c = sum_e coefficient[e] * x[row[e]][c], c < cols; returns the sum of v_c^2 in double.
+  double (*add_rows_f32)(const float* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
+                         std::int64_t cols, float* out);
+  double (*add_rows_f64)(const double* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
+                         std::int64_t cols, double* out);
 
-  // S[i * lds + j] = <X[i * ldx ...], W[j * ldw ...]> over d features, i < rows, j < m. Bits depend on nothing but the
-  // two vectors and d: a product may be cut into tiles anywhere. Fastest where X and W begin at, and their pitches are,
-  // multiples of 64 bytes. Named after the types of the factors and of S.
-  void (*products_f32)(const float* X, std::int64_t ldx, std::int64_t rows, const float* W, std::int64_t ldw,
-                       std::int64_t m, std::int64_t d, float* S, std::int64_t lds);
-  void (*products_f32_f64)(const float* X, std::int64_t ldx, std::int64_t rows, const float* W, std::int64_t ldw,
-                           std::int64_t m, std::int64_t d, double* S, std::int64_t lds);
-  void (*products_f64)(const double* X, std::int64_t ldx, std::int64_t rows, const double* W, std::int64_t ldw,
-                       std::int64_t m, std::int64_t d, double* S, std::int64_t lds);
+  // S[i * lds + j] = <x[i], w[j]> over d features, i < rows, j < m. Bits depend on nothing but the two vectors
+  // and d: a product may be cut into tiles anywhere. Fastest where vectors begin at multiples of 64 bytes. Named after
+  // the types of the factors and of S.
+  void (*products_f32)(const float* const* x, std::int64_t rows, const float* const* w, std::int64_t m, std::int64_t d,
+                       float* S, std::int64_t lds);
+  void (*products_f32_f64)(const float* const* x, std::int64_t rows, const float* const* w, std::int64_t m,
+                           std::int64_t d, double* S, std::int64_t lds);
+  void (*products_f64)(const double* const* x, std::int64_t rows, const double* const* w, std::int64_t m,
+                       std::int64_t d, double* S, std::int64_t lds);
 
   // s[j] = sum_e value[e] * W[column[e] * pitch + j], j < m; pitch is a multiple of 8 and W is padded to it. Named
   // after the types of the values and of W; but for the first, sums are in double.

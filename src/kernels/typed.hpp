@@ -18,26 +18,42 @@ std::int64_t feature_pitch(std::int64_t d) {
   return (d + line - 1) / line * line;
 }
 
-inline double add_rows(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
-                       std::int64_t count, std::int64_t cols, float* out) {
-  return kernels().add_rows_f32(X, stride, row, coefficient, count, cols, out);
+inline double add_rows(const float* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
+                       std::int64_t cols, float* out) {
+  return kernels().add_rows_f32(x, row, coefficient, count, cols, out);
 }
-inline double add_rows(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
-                       std::int64_t count, std::int64_t cols, double* out) {
-  return kernels().add_rows_f64(X, stride, row, coefficient, count, cols, out);
+inline double add_rows(const double* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
+                       std::int64_t cols, double* out) {
+  return kernels().add_rows_f64(x, row, coefficient, count, cols, out);
 }
 
-inline void products(const float* X, std::int64_t ldx, std::int64_t rows, const float* W, std::int64_t ldw,
-                     std::int64_t m, std::int64_t d, float* S, std::int64_t lds) {
-  kernels().products_f32(X, ldx, rows, W, ldw, m, d, S, lds);
+inline void products(const float* const* x, std::int64_t rows, const float* const* w, std::int64_t m, std::int64_t d,
+                     float* S, std::int64_t lds) {
+  kernels().products_f32(x, rows, w, m, d, S, lds);
 }
-inline void products(const float* X, std::int64_t ldx, std::int64_t rows, const float* W, std::int64_t ldw,
-                     std::int64_t m, std::int64_t d, double* S, std::int64_t lds) {
-  kernels().products_f32_f64(X, ldx, rows, W, ldw, m, d, S, lds);
+inline void products(const float* const* x, std::int64_t rows, const float* const* w, std::int64_t m, std::int64_t d,
+                     double* S, std::int64_t lds) {
+  kernels().products_f32_f64(x, rows, w, m, d, S, lds);
 }
-inline void products(const double* X, std::int64_t ldx, std::int64_t rows, const double* W, std::int64_t ldw,
-                     std::int64_t m, std::int64_t d, double* S, std::int64_t lds) {
-  kernels().products_f64(X, ldx, rows, W, ldw, m, d, S, lds);
+inline void products(const double* const* x, std::int64_t rows, const double* const* w, std::int64_t m, std::int64_t d,
+                     double* S, std::int64_t lds) {
+  kernels().products_f64(x, rows, w, m, d, S, lds);
+}
+// S (rows x m, pitch lds) = X W^T, where the rows of X and those of W lie one pitch from each other.
+template <class T, class Out>
+void products(const T* X, std::int64_t ldx, std::int64_t rows, const T* W, std::int64_t ldw, std::int64_t m,
+              std::int64_t d, Out* S, std::int64_t lds) {
+  constexpr std::int64_t side = 64;
+  const T *x[side], *w[side];
+  for (std::int64_t i = 0; i < rows; i += side) {
+    const std::int64_t high = rows - i < side ? rows - i : side;
+    for (std::int64_t r = 0; r < high; ++r) x[r] = X + (i + r) * ldx;
+    for (std::int64_t j = 0; j < m; j += side) {
+      const std::int64_t wide = m - j < side ? m - j : side;
+      for (std::int64_t c = 0; c < wide; ++c) w[c] = W + (j + c) * ldw;
+      products(x, high, w, wide, d, S + i * lds + j, lds);
+    }
+  }
 }
 
 inline void accumulate(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,

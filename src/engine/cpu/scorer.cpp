@@ -3,7 +3,6 @@
 #include "engine/cpu/scorer.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <type_traits>
 
 #include "core/fail.hpp"
@@ -12,10 +11,6 @@
 
 namespace topwolf {
 namespace {
-
-bool at_cache_line(const void* begin, std::int64_t pitch_bytes) {
-  return reinterpret_cast<std::uintptr_t>(begin) % 64 == 0 && pitch_bytes % 64 == 0;
-}
 
 template <class T, class R>
 void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W,

@@ -112,15 +112,20 @@ class DenseWeights final : public Weights<T> {
     S.resize(static_cast<std::size_t>(count * m));
     G.resize(static_cast<std::size_t>(count * group));
     const double work = static_cast<double>(count) * static_cast<double>((m + group) * d);
-    gather(rows, threads_worth(work, threads_));
-    // Tiles of a fixed size, small enough to be shared out; a product's bits do not depend on how it is cut.
-    const std::int64_t strips = (count + tile_rows - 1) / tile_rows, tiles = (m + tile_classes - 1) / tile_classes;
-    parallel_for(strips * (tiles + 1), threads_worth(work, threads_), [&](std::int64_t task) {
+    const int threads = threads_worth_in_a_batch(work, threads_);
+    find_rows(rows, threads);
+    // Columns are classes, and after them the rows of a group. Tiles are small enough to be shared out, and in the
+    // order of the columns: whoever changes a class multiplies with it next. Their size changes no bit.
+    const std::int64_t strips = (count + tile_rows - 1) / tile_rows, tiles = (m + tile_columns - 1) / tile_columns;
+    const std::int64_t gram_tiles = (group + tile_columns - 1) / tile_columns;
+    parallel_for(strips * (tiles + gram_tiles), threads, [&](std::int64_t task) {
       const std::int64_t from = task % strips * tile_rows, to = std::min(count, from + tile_rows);
-      if (task < strips) return gram(from, to, group, count, G.data());
-      const std::int64_t j = (task / strips - 1) * tile_classes, classes = std::min(tile_classes, m - j);
-      products(row(from), pitch_, to - from, weights_.data() + j * pitch_, pitch_, classes, d, S.data() + from * m + j,
-               m);
+      const std::int64_t tile = task / strips;
+      if (tile >= tiles) return gram(from, to, (tile - tiles) * tile_columns, group, G.data());
+      const std::int64_t j = tile * tile_columns, classes = std::min(tile_columns, m - j);
+      const T* w[tile_columns];
+      for (std::int64_t c = 0; c < classes; ++c) w[c] = weights_.data() + (j + c) * pitch_;
+      products(row_.data() + from, to - from, w, classes, d, S.data() + from * m + j, m);
     });
     if (!problem_.bias.given()) return;
     for (std::int64_t r = 0; r < count; ++r) problem_.bias.add_scores(weights_.data() + d, pitch_, m, S.data() + r * m);
@@ -136,13 +141,14 @@ class DenseWeights final : public Weights<T> {
     });
     norm2_.assign(static_cast<std::size_t>(problem_.m), 0.0);
     const double work = static_cast<double>(by_class_.size()) * static_cast<double>(X_.cols);
-    parallel_for(problem_.m, threads_worth(work, threads_), [&](std::int64_t j) {
-      const std::int64_t count = by_class_.count(j);
+    // As many tasks as the products had columns, so that the same threads have the same classes.
+    parallel_for(problem_.m + rows_of_group, threads_worth_in_a_batch(work, threads_), [&](std::int64_t j) {
+      const std::int64_t count = j < problem_.m ? by_class_.count(j) : 0;
       if (count == 0) return;
       const auto values = by_class_.carried_of(j);
       T* const w = weights_.data() + j * pitch_;
       double& norm2 = norm2_[static_cast<std::size_t>(j)];
-      norm2 = add_rows(gathered_.data(), pitch_, by_class_.rows_of(j).data(), values.data(), count, X_.cols, w);
+      norm2 = add_rows(row_.data(), by_class_.rows_of(j).data(), values.data(), count, X_.cols, w);
       if (!problem_.bias.given()) return;
       double bias = 0.0;
       problem_.bias.accumulate(values, &bias);
@@ -161,40 +167,42 @@ class DenseWeights final : public Weights<T> {
   }
 
  private:
-  static constexpr std::int64_t rows_of_group = 32, tile_rows = 32, tile_classes = 24;
+  static constexpr std::int64_t rows_of_group = 32, tile_rows = 32, tile_columns = 12;
 
-  const T* row(std::int64_t r) const { return gathered_.data() + r * pitch_; }
-
-  // Copied side by side: the rows of a batch lie all over X, and two products and an update read them.
-  void gather(std::span<const std::int64_t> rows, int threads) {
-    constexpr std::int64_t rows_per_task = 4;
-    const auto count = static_cast<std::int64_t>(rows.size());
-    gathered_.resize(static_cast<std::size_t>(count * pitch_));
-    parallel_for((count + rows_per_task - 1) / rows_per_task, threads, [&](std::int64_t task) {
-      const std::int64_t last = std::min(count, (task + 1) * rows_per_task);
-      for (std::int64_t r = task * rows_per_task; r < last; ++r) {
-        const T* const x = X_.data + rows[static_cast<std::size_t>(r)] * X_.stride;
-        std::copy(x, x + X_.cols, gathered_.data() + r * pitch_);
-      }
+  // Where the rows of a batch are: in X, or, where those do not begin at cache lines, copied.
+  void find_rows(std::span<const std::int64_t> rows, int threads) {
+    row_.resize(rows.size());
+    const bool copied = !at_cache_line(X_.data, X_.stride * static_cast<std::int64_t>(sizeof(T)));
+    for (std::size_t r = 0; r < rows.size(); ++r) row_[r] = X_.data + rows[r] * X_.stride;
+    if (!copied) return;
+    gathered_.resize(rows.size() * static_cast<std::size_t>(pitch_));
+    parallel_for(static_cast<std::int64_t>(rows.size()), threads, [&](std::int64_t r) {
+      const T*& x = row_[static_cast<std::size_t>(r)];
+      T* const to = gathered_.data() + r * pitch_;
+      std::copy(x, x + X_.cols, to);
+      x = to;
     });
   }
 
-  // The inner products of the rows [from, to) with those of their groups, as far as they come before them.
-  void gram(std::int64_t from, std::int64_t to, std::int64_t group, std::int64_t count, double* G) const {
-    for (std::int64_t r = from; r < to;) {
-      const std::int64_t first = r / group * group, last = std::min({to, first + group, count});
-      products(row(r), pitch_, last - r, row(first), pitch_, last - first, X_.cols, G + r * group, group);
-      for (std::int64_t i = r; i < last; ++i) {
-        for (std::int64_t p = first; p < last; ++p) G[i * group + p - first] += problem_.bias.product();
+  // The inner products of the rows [from, to) with some of those of their groups, from `column` on, as far as they come
+  // before them.
+  void gram(std::int64_t from, std::int64_t to, std::int64_t column, std::int64_t group, double* G) const {
+    for (std::int64_t begin = from / group * group; begin < to; begin += group) {
+      const std::int64_t first = begin + column, last = std::min({first + tile_columns, begin + group, to});
+      const std::int64_t r = std::max(from, first), end = std::min(to, begin + group);
+      if (first >= last || r >= end) continue;
+      products(row_.data() + r, end - r, row_.data() + first, last - first, X_.cols, G + r * group + column, group);
+      for (std::int64_t i = r; i < end; ++i) {
+        for (std::int64_t c = column; c < column + last - first; ++c) G[i * group + c] += problem_.bias.product();
       }
-      r = last;
     }
   }
 
   const DenseView<T> X_;
   const std::int64_t pitch_;
   const Groups groups_;
-  AlignedVector<T> gathered_;  // (batch x pitch)
+  std::vector<const T*> row_;  // of the batch
+  AlignedVector<T> gathered_;  // (batch x pitch), where they had to be copied
   EntryGroups<double> by_class_;
   std::vector<double> norm2_;  // m
 };
@@ -278,7 +286,9 @@ class SparseWeights final : public Weights<T> {
     // ||W(d)||^2, row by row: its own, and twice what it has with those before it, which is by how much they have
     // changed its scores.
     disturbed_.assign(rows.size() * parts, 0.0);
-    const std::size_t tasks = threads_ == 1 ? 1 : parts, parts_per_task = parts / tasks;
+    // A task is some of the parts: every one costs a search in every row.
+    const std::size_t tasks = std::min(parts, std::bit_floor(static_cast<std::size_t>(threads_)));
+    const std::size_t parts_per_task = parts / tasks;
     parallel_for(static_cast<std::int64_t>(tasks), threads_, [&](std::int64_t task) {
       const std::size_t first = static_cast<std::size_t>(task) * parts_per_task;
       for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -321,7 +331,7 @@ class SparseWeights final : public Weights<T> {
   void for_rows(std::size_t count, double work_of_row, const Body& body) const {
     constexpr std::size_t rows_per_task = 4;
     parallel_for(static_cast<std::int64_t>((count + rows_per_task - 1) / rows_per_task),
-                 threads_worth(work_of_row * static_cast<double>(count), threads_), [&](std::int64_t task) {
+                 threads_worth_in_a_batch(work_of_row * static_cast<double>(count), threads_), [&](std::int64_t task) {
                    const std::size_t first = static_cast<std::size_t>(task) * rows_per_task;
                    for (std::size_t r = first; r < std::min(count, first + rows_per_task); ++r) body(r);
                  });

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/rng.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/typed.hpp"
 
 namespace topwolf {
 
@@ -186,7 +186,9 @@ void check_add_rows(Add add, std::int64_t cols) {
   const std::vector<std::int64_t> row{5, 0, 2};
   const std::vector<double> factor{0.5, -2.0, 1.25};
   std::vector<T> out(static_cast<std::size_t>(cols) + 1, T(3));
-  const double squares = add(X.data(), stride, row.data(), factor.data(), 3, cols, out.data());
+  std::vector<const T*> x;
+  for (std::int64_t i = 0; i < 6; ++i) x.push_back(X.data() + i * stride);
+  const double squares = add(x.data(), row.data(), factor.data(), 3, cols, out.data());
   double expected = 0.0;
   const double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-13;
   for (std::int64_t c = 0; c < cols; ++c) {
@@ -210,7 +212,10 @@ void check_products(Products products, std::int64_t rows, std::int64_t m, std::i
   for (T& x : X) x = static_cast<T>(rng.normal());
   for (T& w : W) w = static_cast<T>(rng.normal());
   std::vector<Out> S(static_cast<std::size_t>(rows * lds), Out(7));
-  products(X.data(), ldx, rows, W.data(), ldw, m, d, S.data(), lds);
+  std::vector<const T*> x, w;
+  for (std::int64_t i = 0; i < rows; ++i) x.push_back(X.data() + i * ldx);
+  for (std::int64_t j = 0; j < m; ++j) w.push_back(W.data() + j * ldw);
+  products(x.data(), rows, w.data(), m, d, S.data(), lds);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < lds; ++j) {
       const Out s = S[static_cast<std::size_t>(i * lds + j)];
@@ -227,7 +232,7 @@ void check_products(Products products, std::int64_t rows, std::int64_t m, std::i
       }
       EXPECT_NEAR(static_cast<double>(s), expected, (sizeof(T) == 4 ? 1e-6 : 1e-15) * size);
       Out alone(0);
-      products(X.data() + i * ldx, 1, 1, W.data() + j * ldw, 1, 1, d, &alone, 1);
+      products(&x[static_cast<std::size_t>(i)], 1, &w[static_cast<std::size_t>(j)], 1, d, &alone, 1);
       ASSERT_EQ(alone, s) << "row " << i << ", class " << j;
     }
   }
@@ -257,13 +262,11 @@ TEST(Kernels, RowsMayLieMoreThan2ToThe31Apart) {
   auto* const X = static_cast<float*>(begin);
   X[0] = 1.0f, X[1] = 2.0f, X[pitch] = 3.0f, X[pitch + 1] = 4.0f;
   const std::vector<float> W{1.0f, 10.0f, 100.0f, 1000.0f};
-  for (const Kernels* set : runnable()) {
-    std::vector<float> S(4);
-    set->products_f32(X, pitch, 2, W.data(), 2, 2, 2, S.data(), 2);
-    EXPECT_EQ(S, (std::vector<float>{21.0f, 2100.0f, 43.0f, 4300.0f}));
-    set->products_f32(W.data(), 2, 2, X, pitch, 2, 2, S.data(), 2);
-    EXPECT_EQ(S, (std::vector<float>{21.0f, 43.0f, 2100.0f, 4300.0f}));
-  }
+  std::vector<float> S(4);
+  products(X, pitch, 2, W.data(), 2, 2, 2, S.data(), 2);
+  EXPECT_EQ(S, (std::vector<float>{21.0f, 2100.0f, 43.0f, 4300.0f}));
+  products(W.data(), 2, 2, X, pitch, 2, 2, S.data(), 2);
+  EXPECT_EQ(S, (std::vector<float>{21.0f, 43.0f, 2100.0f, 4300.0f}));
   munmap(begin, bytes);
 }
 
