@@ -111,9 +111,9 @@ class Pool {
   // Waits only for helpers that have joined.
   void close(Team& team) {
     team.control.fetch_and(Team::inside, std::memory_order_acq_rel);
-    const auto left = [&] { return team.control.load(std::memory_order_acquire) == 0; };
-    spin_until(left);
-    while (!left()) team.control.wait(team.control.load(std::memory_order_acquire));
+    spin_until([&] { return team.control.load(std::memory_order_acquire) == 0; });
+    // Looked at once in every round: whoever waits for a change from 0 would wait for ever.
+    while (const std::uint32_t inside = team.control.load(std::memory_order_acquire)) team.control.wait(inside);
   }
 
   // How many helpers a loop may have. On a machine that is busy elsewhere a helper may lose its core in the midst of a

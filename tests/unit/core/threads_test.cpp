@@ -153,6 +153,18 @@ TEST(Threads, AChildForkedWhileOthersAreAtWorkStartsItsOwn) {
   other.join();
 }
 
+// Many short loops, whose helpers come, are late, sleep and leave at every moment there is.
+TEST(Threads, ShortLoopsAllEnd) {
+  std::atomic<std::int64_t> done = 0;
+  for (int loop = 0; loop < 20000; ++loop) {
+    parallel_for(6, 6, [&](std::int64_t i) {
+      ++done;
+      if (loop % 50 == 0 && i % 3 == 1) std::this_thread::sleep_for(std::chrono::microseconds(60));
+    });
+  }
+  EXPECT_EQ(done, 6 * 20000);
+}
+
 // A loop may be left to one thread, as on a busy machine: it is tried until a helper takes part.
 TEST(Threads, AChildForkedInsideALoopIsToldThatWorkIsLost) {
   const pid_t parent = getpid();
