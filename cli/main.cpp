@@ -16,6 +16,7 @@
 #include "signals.hpp"
 #include "suggest.hpp"
 #include "terminal.hpp"
+#include "topwolf/plan.hpp"
 #include "topwolf/version.hpp"
 
 namespace topwolf::cli {
@@ -96,7 +97,7 @@ int run(const std::vector<std::string>& words) {
     return 0;
   }
   if (name == "--version") {
-    print(fmt::format("topwolf {}\n", TOPWOLF_VERSION));
+    print(fmt::format("topwolf {} (products for {})\n", TOPWOLF_VERSION, instruction_set()));
     return 0;
   }
   std::vector<std::string> candidates{"--help", "--version"};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "topwolf/dataset.hpp"
 #include "topwolf/options.hpp"
@@ -35,5 +36,9 @@ Plan plan(const Dataset& data, const TrainOptions& options);
 Plan plan(const Dataset& data, const SweepOptions& options);
 // Of a whole cross-validation.
 Plan plan(const Dataset& data, const CvOptions& options);
+
+// The instruction set of the products and sums on this processor: "avx512", "avx2" or "baseline". Two of them round
+// differently in the last bits.
+std::string_view instruction_set();
 
 }  // namespace topwolf

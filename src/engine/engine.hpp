@@ -1,7 +1,7 @@
 // The contract between the solvers and whoever has the rows: where arrays live and who multiplies. Solvers see weights
 // W on the host, scalars, and duals that only the engine that made them can look into; every verb is a whole pass over
 // the rows or over a batch of them, and what it says about rows comes back as sums, so that it can be kept by a device
-// or by a shard of rows elsewhere. Results do not depend on the number of threads, but for a block ascent's.
+// or by a shard of rows elsewhere. Results do not depend on the number of threads.
 //
 // tests/contract holds every engine to this; tests/support/toy_engine.hpp is the shortest one.
 #pragma once

@@ -4,6 +4,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "kernels/kernels.hpp"
 #include "train/trainer.hpp"
 
 namespace topwolf {
@@ -57,6 +58,10 @@ Plan plan(const Dataset& data, const CvOptions& options) {
   const std::size_t points = options.losses.size() * options.C.size();
   const auto fits = static_cast<std::int64_t>(points * options.folds.size()) + (options.refit ? 1 : 0);
   return plan_of(data, first, std::max(1, std::min(resolve_threads(options.train.threads), folds)), fits);
+}
+
+std::string_view instruction_set() {
+  return kernels().name;
 }
 
 }  // namespace topwolf

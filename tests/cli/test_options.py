@@ -1,5 +1,7 @@
 """Options: syntax, values and conflicts, all exit 2 before any file is read."""
 
+import re
+
 import pytest
 
 
@@ -10,7 +12,7 @@ def test_no_arguments_prints_a_short_usage_and_exits_2(topwolf):
 
 
 def test_version_names_the_program(topwolf):
-    assert topwolf("--version").stdout.startswith("topwolf ")
+    assert re.fullmatch(r"topwolf [0-9.]+ \(products for (avx512|avx2|baseline)\)\n", topwolf("--version").stdout)
 
 
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert", "verify", "audit", "demo"])

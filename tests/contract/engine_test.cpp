@@ -250,6 +250,26 @@ TEST_P(EngineContract, TheNumberOfThreadsChangesNoBitOfAPass) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
+TEST_P(EngineContract, TheNumberOfThreadsChangesNoBitOfAnAscent) {
+  std::vector<std::vector<double>> seen;
+  for (const int threads : {1, 2, 5}) {
+    const auto engine = case_.engine(threads);
+    BlockAscent& ascent = engine->block_ascent();
+    ascent.begin({.seed = 3}, 0.0);
+    const auto A = engine->make_dual();
+    double gain = 0.0;
+    for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
+      if (epoch == 3 && ascent.epochs_per_face_step() > 0) gain += ascent.face_step(*A, [] {});
+      ascent.begin_epoch(epoch);
+      for (BlockAscent::Step taken; (taken = ascent.step(*A)).rows > 0;) gain += taken.gain;
+    }
+    seen.push_back(engine->rows_of(*A).values);
+    seen.back().push_back(gain);
+  }
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_EQ(seen[0], seen[2]);
+}
+
 TEST_P(EngineContract, RoundsWeightsToWhatItMultiplies) {
   const auto engine = case_.engine();
   Vector W = case_.random_weights(3), once = W;
