@@ -76,8 +76,8 @@ double training_bytes(const Workload& work, SolverName solver, bool gram) {
   return work.workers * each + (gram ? work.number * work.n * work.n : 0.0);
 }
 
-// The rates are those that bench/scores measured, steps on the face included; `product` is that of cub200 and caltech101
-// on one thread.
+// The rates are those that bench/scores measured, steps on the face included; `product` is that of cub200 and
+// caltech101 on one thread.
 Effort expected_effort(const Workload& work, SolverName solver, bool gram) {
   constexpr double visits_per_row = 20.0;
   constexpr double visit = 1.2e-6, product = 3.6e-11, sparse_product = 2.3e-10;
