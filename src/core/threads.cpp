@@ -27,16 +27,18 @@ thread_local int worker = 0;
 // In a child process: how many forks lie between it and the first one.
 int forks = 0;
 
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 // Most gaps between two loops of a solver are shorter than waking a thread takes.
 template <class Condition>
 void spin_until(const Condition& holds) {
   using Clock = std::chrono::steady_clock;
   constexpr auto longest = std::chrono::microseconds(50);
-  for (const auto begin = Clock::now(); !holds() && Clock::now() - begin < longest;) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
+  for (const auto begin = Clock::now(); !holds() && Clock::now() - begin < longest;) relax();
 }
 
 // A call of on_threads(). Teams outlive their calls and are used again, so that a helper may look at one at any time.
@@ -178,6 +180,11 @@ class Pool {
   Team* join_team() {
     for (Team& team : teams_) {
       std::uint32_t control = team.control.load(std::memory_order_acquire);
+      // The first helpers come first, so that small loops that follow each other have the same ones.
+      for (int k = 8 * (worker - static_cast<int>(control / Team::place)); control >= Team::place && k > 0; --k) {
+        relax();
+        control = team.control.load(std::memory_order_acquire);
+      }
       while (control >= Team::place) {
         if (!team.control.compare_exchange_weak(control, control - Team::place + 1, std::memory_order_acq_rel))
           continue;

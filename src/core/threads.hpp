@@ -20,16 +20,10 @@ inline constexpr int most_threads = 1024;
 // 0: every core the process may use, or OMP_NUM_THREADS. Throws if it is not from 0 to most_threads.
 int resolve_threads(int requested);
 
-// One thread for what takes less time than waking others; work in multiplications or so.
-inline int threads_worth(double work, int threads) {
-  constexpr double small = 2e6;
-  return work < small ? 1 : threads;
-}
-
-// The same inside a batch of block ascent, between loops that follow each other so closely that nobody sleeps.
-inline int threads_worth_in_a_batch(double work, int threads) {
-  constexpr double small = 3e5;
-  return work < small ? 1 : threads;
+// As many threads as have `share` of the work each: one for what takes less time than waking others. Work in
+// multiplications or so.
+inline int threads_worth(double work, int threads, double share = 1e6) {
+  return work < 2.0 * share ? 1 : static_cast<int>(std::min(static_cast<double>(threads), work / share));
 }
 
 // Calls work() on this thread and, meanwhile, on at most threads - 1 others; returns when all calls have. It may be

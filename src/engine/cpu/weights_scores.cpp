@@ -112,13 +112,13 @@ class DenseWeights final : public Weights<T> {
     S.resize(static_cast<std::size_t>(count * m));
     G.resize(static_cast<std::size_t>(count * group));
     const double work = static_cast<double>(count) * static_cast<double>((m + group) * d);
-    const int threads = threads_worth_in_a_batch(work, threads_);
-    find_rows(rows, threads);
+    batch_threads_ = threads_worth(work, threads_);
+    find_rows(rows, batch_threads_);
     // Columns are classes, and after them the rows of a group. Tiles are small enough to be shared out, and in the
     // order of the columns: whoever changes a class multiplies with it next. Their size changes no bit.
     const std::int64_t strips = (count + tile_rows - 1) / tile_rows, tiles = (m + tile_columns - 1) / tile_columns;
     const std::int64_t gram_tiles = (group + tile_columns - 1) / tile_columns;
-    parallel_for(strips * (tiles + gram_tiles), threads, [&](std::int64_t task) {
+    parallel_for(strips * (tiles + gram_tiles), batch_threads_, [&](std::int64_t task) {
       const std::int64_t from = task % strips * tile_rows, to = std::min(count, from + tile_rows);
       const std::int64_t tile = task / strips;
       if (tile >= tiles) return gram(from, to, (tile - tiles) * tile_columns, group, G.data());
@@ -131,7 +131,7 @@ class DenseWeights final : public Weights<T> {
     for (std::int64_t r = 0; r < count; ++r) problem_.bias.add_scores(weights_.data() + d, pitch_, m, S.data() + r * m);
   }
 
-  // A task is a class, whose sums run through the rows in order.
+  // The sums of a class run through the rows in order.
   double add(std::span<const std::int64_t> rows, const std::vector<SparseRow>& change, double times) override {
     by_class_.sort(problem_.m, [&](const auto& visit) {
       for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -140,20 +140,12 @@ class DenseWeights final : public Weights<T> {
       }
     });
     norm2_.assign(static_cast<std::size_t>(problem_.m), 0.0);
-    const double work = static_cast<double>(by_class_.size()) * static_cast<double>(X_.cols);
-    // As many tasks as the products had columns, so that the same threads have the same classes.
-    parallel_for(problem_.m + rows_of_group, threads_worth_in_a_batch(work, threads_), [&](std::int64_t j) {
-      const std::int64_t count = j < problem_.m ? by_class_.count(j) : 0;
-      if (count == 0) return;
-      const auto values = by_class_.carried_of(j);
-      T* const w = weights_.data() + j * pitch_;
-      double& norm2 = norm2_[static_cast<std::size_t>(j)];
-      norm2 = add_rows(row_.data(), by_class_.rows_of(j).data(), values.data(), count, X_.cols, w);
-      if (!problem_.bias.given()) return;
-      double bias = 0.0;
-      problem_.bias.accumulate(values, &bias);
-      problem_.bias.accumulate(values, w + X_.cols);
-      norm2 += bias * bias;
+    // The tiles of the products, on as many threads: the same threads have the same classes.
+    const std::int64_t tiles = (problem_.m + tile_columns - 1) / tile_columns;
+    const std::int64_t gram_tiles = (rows_of_group + tile_columns - 1) / tile_columns;
+    parallel_for(tiles + gram_tiles, batch_threads_, [&](std::int64_t tile) {
+      const std::int64_t last = std::min(problem_.m, (tile + 1) * tile_columns);
+      for (std::int64_t j = tile * tile_columns; j < last; ++j) add_to_class(j);
     });
     return problem_.lambda * problem_.N * std::accumulate(norm2_.begin(), norm2_.end(), 0.0);
   }
@@ -168,6 +160,20 @@ class DenseWeights final : public Weights<T> {
 
  private:
   static constexpr std::int64_t rows_of_group = 32, tile_rows = 32, tile_columns = 12;
+
+  void add_to_class(std::int64_t j) {
+    const std::int64_t count = by_class_.count(j);
+    if (count == 0) return;
+    const auto values = by_class_.carried_of(j);
+    T* const w = weights_.data() + j * pitch_;
+    double& norm2 = norm2_[static_cast<std::size_t>(j)];
+    norm2 = add_rows(row_.data(), by_class_.rows_of(j).data(), values.data(), count, X_.cols, w);
+    if (!problem_.bias.given()) return;
+    double bias = 0.0;
+    problem_.bias.accumulate(values, &bias);
+    problem_.bias.accumulate(values, w + X_.cols);
+    norm2 += bias * bias;
+  }
 
   // Where the rows of a batch are: in X, or, where those do not begin at cache lines, copied.
   void find_rows(std::span<const std::int64_t> rows, int threads) {
@@ -205,6 +211,7 @@ class DenseWeights final : public Weights<T> {
   AlignedVector<T> gathered_;  // (batch x pitch), where they had to be copied
   EntryGroups<double> by_class_;
   std::vector<double> norm2_;  // m
+  int batch_threads_ = 1;      // that the products of the batch were worth
 };
 
 // weights_: W^T (D x pitch), feature by feature.
@@ -287,9 +294,10 @@ class SparseWeights final : public Weights<T> {
     // changed its scores.
     disturbed_.assign(rows.size() * parts, 0.0);
     // A task is some of the parts: every one costs a search in every row.
-    const std::size_t tasks = std::min(parts, std::bit_floor(static_cast<std::size_t>(threads_)));
+    const int threads = threads_worth(entries * mean_row_, threads_, 1e4);
+    const std::size_t tasks = std::min(parts, std::bit_floor(static_cast<std::size_t>(threads)));
     const std::size_t parts_per_task = parts / tasks;
-    parallel_for(static_cast<std::int64_t>(tasks), threads_, [&](std::int64_t task) {
+    parallel_for(static_cast<std::int64_t>(tasks), threads, [&](std::int64_t task) {
       const std::size_t first = static_cast<std::size_t>(task) * parts_per_task;
       for (std::size_t r = 0; r < rows.size(); ++r) {
         if (tasks == 1 && r + 1 < rows.size()) expect(rows.subspan(r + 1, 1));
@@ -331,7 +339,7 @@ class SparseWeights final : public Weights<T> {
   void for_rows(std::size_t count, double work_of_row, const Body& body) const {
     constexpr std::size_t rows_per_task = 4;
     parallel_for(static_cast<std::int64_t>((count + rows_per_task - 1) / rows_per_task),
-                 threads_worth_in_a_batch(work_of_row * static_cast<double>(count), threads_), [&](std::int64_t task) {
+                 threads_worth(work_of_row * static_cast<double>(count), threads_, 1e5), [&](std::int64_t task) {
                    const std::size_t first = static_cast<std::size_t>(task) * rows_per_task;
                    for (std::size_t r = first; r < std::min(count, first + rows_per_task); ++r) body(r);
                  });

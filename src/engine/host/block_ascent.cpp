@@ -25,8 +25,8 @@ constexpr std::int64_t batches_per_judgement = 8;
 // After so many epochs in which only one group steps at a time, two are tried again.
 constexpr std::int64_t epochs_per_trial = 16;
 
-// So small a batch is stepped sooner than other threads are awake.
-constexpr double least_visits = 2e4;  // classes scored
+// What a visit takes besides its classes, in classes, and how many of them are worth a thread.
+constexpr double visit_in_classes = 40.0, visits_of_a_thread = 1500.0;
 
 }  // namespace
 
@@ -112,8 +112,9 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
   change_.resize(count);
   spread_.resize(curved_ ? count : 0);
   gain_.assign((count + group - 1) / group, {});
-  const bool small = static_cast<double>(count) * static_cast<double>(problem_.m) < least_visits;
-  parallel_for(static_cast<std::int64_t>(gain_.size()), small ? 1 : threads_, [&](std::int64_t g) {
+  const double visits = static_cast<double>(count) * (static_cast<double>(problem_.m) + visit_in_classes);
+  const int threads = threads_worth(visits, threads_, visits_of_a_thread);
+  parallel_for(static_cast<std::int64_t>(gain_.size()), threads, [&](std::int64_t g) {
     const std::size_t first = static_cast<std::size_t>(g) * group;
     gain_[static_cast<std::size_t>(g)] = step_group(rows, first, std::min(count, first + group), on_host(A),
                                                     space_[static_cast<std::size_t>(thread_number())]);
