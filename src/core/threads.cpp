@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 
 namespace topwolf {
 namespace {
@@ -114,6 +115,7 @@ class Pool {
 
   // What a helper does all its life.
   void help() {
+    const IeeeArithmetic ieee;
     const int forks_before = forks;
     std::unique_lock lock(guard_);
     for (;;) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "data/fingerprint.hpp"
+#include "core/ieee.hpp"
 #include "report/assessment.hpp"
 #include "topwolf/evaluate.hpp"
 #include "topwolf/select.hpp"
@@ -145,6 +146,7 @@ class Sweep {
 }  // namespace
 
 SweepResult sweep(const Dataset& data, const SweepOptions& asked, const SweepObserver& observer) {
+  const IeeeArithmetic ieee;
   SweepOptions options = asked;
   options.train = with_threads_of_checkpoint(options.train);
   return Sweep(data, options, observer).run();
