@@ -308,13 +308,3 @@ def test_what_is_written_to_standard_output_has_no_summary_in_it(topwolf, train_
         assert (tmp_path / "found").read_text().startswith("<!") and (tmp_path / "found").read_text().rstrip().endswith("</html>")
     else:
         assert topwolf.json("inspect", "found")["primal"] == topwolf.json("inspect", "expected")["primal"]
-
-
-def test_files_without_an_end_are_refused_at_their_beginning(topwolf, train_svm, model):
-    address = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))}
-    jobs = [["evaluate", train_svm, "/dev/zero"], ["predict", train_svm, "/dev/zero"], ["verify", train_svm, model, "--dual", "/dev/zero"]]
-    jobs += [["train", train_svm, "m", "--resume", "/dev/zero", "--checkpoint", "c"]]
-    for job in jobs:
-        process = topwolf.start(*job, **address)
-        _, err = process.communicate(timeout=20)
-        assert process.returncode == 3 and err.startswith("topwolf: /dev/zero: "), (job, err)
