@@ -87,7 +87,7 @@ void check_output(const Arguments& arguments, const std::string& path, const std
   if (replaced && is_read_only(target) && !arguments.has("force"))
     fail(ErrorKind::io, "{}: cannot be written: it is read-only; --force replaces it", path);
   const bool holds_something = fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
-  if (!format.empty() && holds_something && TensorFile::format_of(path) != format && !arguments.has("force"))
+  if (!format.empty() && holds_something && !arguments.has("force") && TensorFile::format_of(path) != format)
     fail(ErrorKind::io, "{}: cannot be written: it is there already and is no {} file; --force replaces it", path,
          format);
   keep_results_out_of(path);

@@ -85,9 +85,9 @@ class Certified:
                 vars(self).pop(claim, None)
 
     def _snapshot(self):
-        """This estimator as it is now, whatever becomes of it."""
+        """This estimator as its last fit left it, whatever fit comes next: that one brings a dictionary of its own."""
         other = object.__new__(type(self))
-        other.__dict__ = vars(self).copy()
+        object.__setattr__(other, "__dict__", vars(self))
         return other
 
     def _blank(self):

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/rows.hpp"
 #include "core/ieee.hpp"
+#include "data/rows.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "data/fingerprint.hpp"
 #include "core/ieee.hpp"
+#include "data/fingerprint.hpp"
 #include "report/assessment.hpp"
 #include "topwolf/evaluate.hpp"
 #include "topwolf/select.hpp"

@@ -2,6 +2,7 @@
 // it: what the library computes has the same bits, and the caller finds its mode as it was.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cfenv>
 #include <cmath>
 #include <limits>
