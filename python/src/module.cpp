@@ -1,5 +1,6 @@
 #include "module.hpp"
 
+#include <exception>
 #include <optional>
 
 #include "core/ieee.hpp"
@@ -43,6 +44,21 @@ struct PyIeee {
   std::optional<IeeeArithmetic> held;
 };
 
+// What or_wait cannot see: nanobind calls Python too, from functions that nothing may leave by an exception, and a
+// thread that is told to leave there would end the process. With no exception, and the interpreter ending, it is that.
+void wait_instead_of_ending_all() {
+  static std::terminate_handler before = nullptr;
+  before = std::set_terminate([] {
+#if PY_VERSION_HEX >= 0x030D0000
+    const bool ending = Py_IsFinalizing() != 0;
+#else
+    const bool ending = _Py_IsFinalizing() != 0;
+#endif
+    while (ending && !std::current_exception()) ::pause();
+    before();
+  });
+}
+
 void bind_ieee(nb::module_& module) {
   nb::class_<PyIeee>(module, "IeeeArithmetic", "This thread computes with subnormal numbers, and rounds to nearest.")
       .def(nb::init<>())
@@ -67,6 +83,7 @@ NB_MODULE(_core, module) {
   // A daemon thread that is in here when Python ends keeps what it has: that is no leak to speak of.
   nanobind::set_leak_warnings(false);
   module.attr("__version__") = TOPWOLF_VERSION;
+  python::wait_instead_of_ending_all();
   python::bind_ieee(module);
   python::bind_features(module);
   python::bind_model(module);
