@@ -200,6 +200,7 @@ int run_cv(const Arguments& arguments) {
     Model& model = result.refitted->model;
     model.provenance.command = arguments.command_line();
     model.label_column = arguments.text("label-column");
+    check_still(arguments, path, model_format);
     save_model(model, path);
   }
   const std::string written = result.refitted ? path : "";
@@ -211,6 +212,7 @@ int run_cv(const Arguments& arguments) {
     print(ending(result, job) + "\n");
   }
   if (arguments.has("report") && result.fits > 0) {
+    check_still(arguments, arguments.text("report"));
     const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed,
                                    fmt::format("{} folds", job.options.folds.size()), job.warnings.sentences()};
     write_text(arguments.text("report"),

@@ -13,7 +13,9 @@
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
+#include "core/tensor_file.hpp"
 #include "core/threads.hpp"
+#include "terminal.hpp"
 #include "topwolf/structure.hpp"
 
 namespace topwolf::cli {
@@ -62,7 +64,8 @@ Model with_asked_classes(const Arguments& arguments, Model model) {
   return {with_classes(model, std::move(table.classes), std::move(table.features)), {}};
 }
 
-void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs) {
+void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs,
+                  std::string_view format) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (path == "-")
@@ -83,6 +86,11 @@ void check_output(const Arguments& arguments, const std::string& path, const std
     fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place, std::strerror(errno));
   if (replaced && is_read_only(target) && !arguments.has("force"))
     fail(ErrorKind::io, "{}: cannot be written: it is read-only; --force replaces it", path);
+  const bool holds_something = fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
+  if (!format.empty() && holds_something && !arguments.has("force") && TensorFile::format_of(path) != format)
+    fail(ErrorKind::io, "{}: cannot be written: it is there already and is no {} file; --force replaces it", path,
+         format);
+  keep_results_out_of(path);
 }
 
 void check_different(const std::vector<std::string>& outputs) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arguments.hpp"
@@ -24,9 +25,14 @@ RowOptions row_options(const Arguments& arguments, const std::string& path);
 // With --class-features the model's weights for the classes of that file, of which no loss and no certificate is known.
 Model with_asked_classes(const Arguments& arguments, Model model);
 
-// Error{io} unless a file can be written there, which for one that is read-only takes --force; Error{option} if it is
-// one of the files being read.
-void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs);
+// What the header of a file says that it is.
+inline constexpr std::string_view model_format = "topwolf-model", dual_format = "topwolf-dual",
+                                  checkpoint_format = "topwolf-checkpoint";
+
+// Error{io} unless a file can be written there, which takes --force for one that is read-only or, with a format
+// ("topwolf-model"), holds something else; Error{option} if it is one of the files being read.
+void check_output(const Arguments& arguments, const std::string& path, const std::vector<std::string>& inputs,
+                  std::string_view format = "");
 
 // Error{option} where two of the files to be written are one, also through links.
 void check_different(const std::vector<std::string>& outputs);

@@ -47,7 +47,7 @@ std::string errors_row(std::string_view name, const Classifier& classifier, cons
 
 int run_demo(const Arguments& arguments) {
   const std::string path = arguments.has("output") ? arguments.text("output") : "demo.topwolf";
-  check_output(arguments, path, {});
+  check_output(arguments, path, {}, model_format);
   const std::uint64_t seed = seed_of(arguments);
   const DemoData data = generate_demo_data(seed);
   print(
@@ -62,6 +62,7 @@ int run_demo(const Arguments& arguments) {
   print(fmt::format("\n{:<16}{:>11}{:>11}{:>11}{:>11}\n", "test error", "top-1", "top-3", "top-5", "top-10"));
   print(errors_row("max-hinge", max_hinge.model, data.test, threads));
   print(errors_row("usunier, k = 20", usunier.model, data.test, threads));
+  check_output(arguments, path, {}, model_format);
   save_model(usunier.model, path);
   print(fmt::format("\nusunier's model written to {}; now on your own data:\n", escape_controls(path)));
   print("  topwolf train --loss usunier:20 YOUR_TRAINING_DATA my.topwolf\n");

@@ -223,8 +223,10 @@ constexpr std::array option_rows{
               "No progress on standard error; warnings are still shown."},
     OptionRow{"quiet", 'q', "", "", "", "Output", predict,
               "Do not print the top-k errors and the mean cost of rows that have labels."},
-    OptionRow{"force", 0, "", "", "", "Output", training | predict | convert | demo,
-              "Replace files that are read-only; without it they are refused."},
+    OptionRow{
+        "force", 0, "", "", "", "Output", training | predict | convert | demo,
+        "Replace files that are read-only, and by a model, a dual or a checkpoint also files that are no such; without "
+        "it they are refused."},
     OptionRow{"help", 'h', "", "", "", "Output", reading | demo, "Print this help."},
 };
 

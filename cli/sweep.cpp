@@ -167,6 +167,7 @@ SweepResult run_observed(const Arguments& arguments, Job& job) {
       Model model = result.model;
       model.provenance.command = arguments.command_line();
       model.label_column = arguments.text("label-column");
+      check_still(arguments, model_path(job, point.C), model_format);
       save_model(model, model_path(job, point.C));
     }
     show(point);
@@ -263,6 +264,7 @@ int run_sweep(const Arguments& arguments) {
     print(fmt::format("the sweep took {:.2f} s\n", result.seconds));
   }
   if (arguments.has("report") && !result.points.empty()) {
+    check_still(arguments, arguments.text("report"));
     const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed, job.held_out_source,
                                    job.warnings.sentences()};
     write_text(arguments.text("report"),

@@ -1,6 +1,7 @@
 // Streams of the C library: their errors can be asked for, and nothing here needs more.
 #include "terminal.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,9 +16,16 @@
 namespace topwolf::cli {
 namespace {
 
+bool to_standard_error = false;
+
+std::FILE* results() {
+  return to_standard_error ? stderr : stdout;
+}
+
 [[noreturn]] void refuse_write(int error) {
   if (error == EPIPE) throw ClosedPipe{};
-  fail(ErrorKind::io, "standard output cannot be written: {}", std::strerror(error));
+  fail(ErrorKind::io, "standard {} cannot be written: {}", to_standard_error ? "error" : "output",
+       std::strerror(error));
 }
 
 bool is_terminal(std::FILE* stream) {
@@ -33,11 +41,18 @@ bool has_colour(std::FILE* stream) {
 }  // namespace
 
 void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) refuse_write(errno);
+  if (std::fwrite(text.data(), 1, text.size(), results()) != text.size()) refuse_write(errno);
+}
+
+void keep_results_out_of(const std::string& output) {
+  struct stat there {
+  }, here{};
+  if (::stat(output.c_str(), &there) != 0 || ::fstat(STDOUT_FILENO, &here) != 0 || S_ISCHR(here.st_mode)) return;
+  if (there.st_dev == here.st_dev && there.st_ino == here.st_ino) to_standard_error = true;
 }
 
 void finish_output() {
-  if (std::fflush(stdout) != 0) refuse_write(errno);
+  if (std::fflush(results()) != 0) refuse_write(errno);
 }
 
 void write_text(const std::string& path, std::string_view text) {

@@ -15,9 +15,14 @@ namespace topwolf::cli {
 // Thrown when the reader of a pipe has gone.
 struct ClosedPipe {};
 
-// Results. Text is buffered; finish_output reports what could not be written.
+// Results, on standard output unless a file is written there. Text is buffered; finish_output reports what could not be
+// written.
 void print(std::string_view text);
 void finish_output();
+
+// Where this output is standard output itself, by whatever name, results go to standard error: a file that has a
+// summary within it is none. A terminal or /dev/null can take both.
+void keep_results_out_of(const std::string& output);
 
 // A whole text to a file, or to standard output for "".
 void write_text(const std::string& path, std::string_view text);

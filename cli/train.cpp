@@ -61,6 +61,7 @@ void train_observed(const Arguments& arguments, const Dataset& data, Run& run, s
     run.warnings.add(sentence);
   };
   hold_signals();
+  if (trace && run.options.time_limit_s) trace->set_time_limit(*run.options.time_limit_s);
   const bool reported = arguments.has("report"), looked_at = run.held_out && (trace || !quiet);
   run.result = train(data, run.options, [&](const Progress& progress) {
     HeldOutErrors errors;
@@ -168,9 +169,12 @@ int run_train(const Arguments& arguments) {
   Model& model = run.result.model;
   model.label_column = arguments.text("label-column");
   model.provenance.command = arguments.command_line();
+  check_still(arguments, path, model_format);
   if (!path.empty()) save_model(model, path);
+  check_still(arguments, arguments.text("dual"), dual_format);
   if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.provenance.data_hash, arguments.text("dual"));
   if (trace) trace->close();
+  check_still(arguments, arguments.text("report"));
   if (arguments.has("report")) write_report(run, data, arguments.text("report"));
   print(arguments.has("json") ? dump(to_json(run, data, path)) : to_text(run, data, path));
   if (held_signal() != 0) return 128 + held_signal();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/fail.hpp"
-#include "data_options.hpp"
 #include "problem_options.hpp"
 #include "signals.hpp"
 
@@ -69,21 +68,44 @@ void check_inputs(const Arguments& arguments) {
   if (readers > 1) fail(ErrorKind::option, "standard input can be read only once, but {} inputs are -", readers);
 }
 
-void check_outputs(const Arguments& arguments, const std::vector<std::string>& others) {
+namespace {
+
+std::vector<std::string> inputs_of(const Arguments& arguments) {
   std::vector<std::string> inputs{arguments.required_positional(0)};
   for (const char* key : {"labels", "cost-matrix", "validation", "validation-labels", "weights", "class-weight",
                           "margins", "class-features", "taxonomy"})
     inputs.push_back(arguments.text(key));
-  std::vector<std::string> outputs = others;
+  return inputs;
+}
+
+}  // namespace
+
+void check_outputs(const Arguments& arguments, const std::vector<std::string>& models) {
+  std::vector<std::string> inputs = inputs_of(arguments), outputs = models;
   for (const char* key : {"dual", "trace", "report"}) outputs.push_back(arguments.text(key));
-  std::erase(outputs, "");
   // A job goes on writing to the checkpoint that it came from, and nothing else may.
   const std::string checkpoint = arguments.text(arguments.has("checkpoint") ? "checkpoint" : "resume");
-  if (!checkpoint.empty()) check_output(arguments, checkpoint, inputs);
-  if (arguments.has("checkpoint")) inputs.push_back(arguments.text("resume"));
-  for (const std::string& output : outputs) check_output(arguments, output, inputs);
-  if (!checkpoint.empty()) outputs.push_back(checkpoint);
+  outputs.push_back(checkpoint);
+  std::erase(outputs, "");
   check_different(outputs);
+  if (!checkpoint.empty())
+    check_output(arguments, checkpoint, inputs, arguments.has("checkpoint") ? checkpoint_format : "");
+  if (arguments.has("checkpoint")) inputs.push_back(arguments.text("resume"));
+  const auto check_one = [&](const std::string& output, std::string_view format) {
+    if (!output.empty()) check_output(arguments, output, inputs, format);
+  };
+  for (const std::string& model : models) check_one(model, model_format);
+  check_one(arguments.text("dual"), dual_format);
+  for (const char* key : {"trace", "report"}) check_one(arguments.text(key), "");
+}
+
+void check_still(const Arguments& arguments, const std::string& output, std::string_view format) {
+  if (output.empty()) return;
+  try {
+    check_output(arguments, output, inputs_of(arguments), format);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::io, error.sentence());
+  }
 }
 
 std::string output_argument(const Arguments& arguments, std::size_t place, const char* name) {

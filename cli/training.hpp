@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arguments.hpp"
+#include "data_options.hpp"
 #include "summary.hpp"
 #include "topwolf/topwolf.hpp"
 
@@ -19,8 +21,12 @@ std::vector<double> grid_of(const Arguments& arguments);
 // Standard input can be read by one of them only.
 void check_inputs(const Arguments& arguments);
 
-// Each can be written, is none of the inputs, and is given once. `others`: outputs that are no option's.
-void check_outputs(const Arguments& arguments, const std::vector<std::string>& others);
+// Each can be written, is none of the inputs, and is given once. `models`: outputs that are no option's.
+void check_outputs(const Arguments& arguments, const std::vector<std::string>& models);
+
+// The same of one of them when it is about to be written, for a job takes its time: what was made read-only meanwhile,
+// or leads to an input now, stays. Error{io} whatever it is. "" is no output.
+void check_still(const Arguments& arguments, const std::string& output, std::string_view format = "");
 
 // MODEL, or another output that is an argument, if it is given: neither empty nor "-".
 std::string output_argument(const Arguments& arguments, std::size_t place, const char* name);

@@ -148,7 +148,7 @@ nb::object scores_of(const Predictor& predictor, const PyFeatures& features, int
   const auto n = static_cast<std::size_t>(features.X.rows()), m = static_cast<std::size_t>(predictor.m());
   std::unique_ptr<double[]> S(new double[n * m]);  // not cleared: that would take a good part of the time
   {
-    nb::gil_scoped_release release;
+    const Released released;
     predictor.scores_into(features.X, S.get(), threads);
   }
   nb::capsule owner(S.get(), [](void* p) noexcept { delete[] static_cast<double*>(p); });
@@ -158,7 +158,7 @@ nb::object scores_of(const Predictor& predictor, const PyFeatures& features, int
 nb::tuple top_k_of(const Predictor& predictor, const PyFeatures& features, std::int64_t k, int threads) {
   TopK best;
   {
-    nb::gil_scoped_release release;
+    const Released released;
     best = predictor.top_k(features.X, k, threads);
   }
   const auto rows = static_cast<std::size_t>(features.X.rows()), wide = static_cast<std::size_t>(k);
@@ -169,7 +169,7 @@ nb::tuple top_k_of(const Predictor& predictor, const PyFeatures& features, std::
 std::vector<double> top_k_errors_of(const Predictor& predictor, const PyFeatures& features, const LabelArray& y,
                                     const std::vector<std::int64_t>& ks, int threads) {
   const std::vector<std::int32_t> labels = to_vector(y);
-  nb::gil_scoped_release release;
+  const Released released;
   return top_k_errors(predictor, features.X, labels, ks, threads);
 }
 
@@ -179,7 +179,7 @@ void bind_predictor(nb::module_& module) {
           "__init__",
           [](Predictor* self, const nb::dict& fields, int threads) {
             const Classifier classifier = to_classifier(fields);
-            nb::gil_scoped_release release;
+            const Released released;
             new (self) Predictor(classifier, Rows::raw, threads);
           },
           nb::arg("classifier"), nb::arg("threads"))

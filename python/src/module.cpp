@@ -1,5 +1,9 @@
 #include "module.hpp"
 
+#include <exception>
+#include <optional>
+
+#include "core/ieee.hpp"
 #include "topwolf/version.hpp"
 
 namespace topwolf::python {
@@ -35,6 +39,35 @@ std::string parameter_for(std::string_view field, std::string_view value) {
   return name + "=" + (number ? std::string(value) : "'" + std::string(value) + "'");
 }
 
+// NumPy's arithmetic, too: `with _core.IeeeArithmetic(): ...`
+struct PyIeee {
+  std::optional<IeeeArithmetic> held;
+};
+
+// What or_wait cannot see: nanobind calls Python too, from functions that nothing may leave by an exception, and a
+// thread that is told to leave there would end the process. With no exception, and the interpreter ending, it is that.
+void wait_instead_of_ending_all() {
+  static std::terminate_handler before = nullptr;
+  before = std::set_terminate([] {
+#if PY_VERSION_HEX >= 0x030D0000
+    const bool ending = Py_IsFinalizing() != 0;
+#else
+    const bool ending = _Py_IsFinalizing() != 0;
+#endif
+    while (ending && !std::current_exception()) ::pause();
+    before();
+  });
+}
+
+void bind_ieee(nb::module_& module) {
+  nb::class_<PyIeee>(module, "IeeeArithmetic", "This thread computes with subnormal numbers, and rounds to nearest.")
+      .def(nb::init<>())
+      .def("__enter__", [](PyIeee& self) { self.held.emplace(); })
+      .def(
+          "__exit__", [](PyIeee& self, const nb::object&, const nb::object&, const nb::object&) { self.held.reset(); },
+          nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none());
+}
+
 }  // namespace
 }  // namespace topwolf::python
 
@@ -47,7 +80,11 @@ NB_MODULE(_core, module) {
       PyErr_SetString(python::exception_for(error.kind()), error.sentence().with(python::parameter_for).c_str());
     }
   });
+  // A daemon thread that is in here when Python ends keeps what it has: that is no leak to speak of.
+  nanobind::set_leak_warnings(false);
   module.attr("__version__") = TOPWOLF_VERSION;
+  python::wait_instead_of_ending_all();
+  python::bind_ieee(module);
   python::bind_features(module);
   python::bind_model(module);
   python::bind_train(module);

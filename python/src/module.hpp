@@ -1,8 +1,10 @@
 // What the parts of the extension share. It converts, releases the interpreter while it works, and does nothing else.
 #pragma once
 
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <unistd.h>
 
 #include <memory>
 #include <vector>
@@ -12,6 +14,47 @@
 namespace topwolf::python {
 
 namespace nb = nanobind;
+
+// Whoever wants the interpreter while it ends never comes back: up to Python 3.13 it is told to leave its thread, which
+// would unwind frames that may not be unwound, the library's and nanobind's. A daemon thread then waits for the end of
+// the process instead, as it does from 3.14 on.
+template <class Call>
+decltype(auto) or_wait(const Call& call) {
+#if defined(__GLIBCXX__)
+  try {
+    return call();
+  } catch (const abi::__forced_unwind&) {
+    for (;;) ::pause();
+  }
+#else
+  return call();
+#endif
+}
+
+// Without the interpreter while the library works, and with it where the library calls Python.
+class Released {
+ public:
+  Released() : state_(PyEval_SaveThread()) {}
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  ~Released() {
+    or_wait([this] { PyEval_RestoreThread(state_); });
+  }
+
+ private:
+  PyThreadState* state_;
+};
+
+class Held {
+ public:
+  Held() : state_(or_wait([] { return PyGILState_Ensure(); })) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { PyGILState_Release(state_); }
+
+ private:
+  PyGILState_STATE state_;
+};
 
 // X as it lies in NumPy's or SciPy's memory, which is kept alive.
 struct PyFeatures {

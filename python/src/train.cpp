@@ -141,10 +141,10 @@ class Watch {
   bool operator()(const Progress& progress) {
     records_.push_back(progress);
     if (observer_.is_none()) return true;
-    nb::gil_scoped_acquire acquire;
+    const Held held;
     try {
       const std::shared_ptr<const Progress> now(&progress, [](const Progress*) {});
-      return !nb::cast<bool>(observer_(PyRecord{progress, now, rows_}));
+      return !or_wait([&] { return nb::cast<bool>(observer_(PyRecord{progress, now, rows_})); });
     } catch (nb::python_error& error) {
       error_ = taken(error);
       return false;
@@ -157,8 +157,8 @@ class Watch {
     const double now = clock_.seconds();
     if (now - last_look_s_ < signal_interval_s) return false;
     last_look_s_ = now;
-    nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() == 0) return false;
+    const Held held;
+    if (or_wait(PyErr_CheckSignals) == 0) return false;
     nb::python_error error;
     error_ = taken(error);
     return true;
@@ -200,7 +200,7 @@ nb::dict train_model(const PyFeatures& features, const LabelArray& y, std::int64
   asked.should_stop = [&] { return watch.signalled(); };
   TrainResult result;
   {
-    nb::gil_scoped_release release;
+    const Released released;
     result = train(data, asked, std::ref(watch));
   }
   nb::dict out = result_dict(std::move(result), watch.records());
@@ -220,7 +220,7 @@ nb::dict train_tensor(const PyFeatures& psi, const LabelArray& y, std::int64_t m
   asked.should_stop = [&] { return watch.signalled(); };
   JointResult result;
   {
-    nb::gil_scoped_release release;
+    const Released released;
     result = train_joint(JointTensor(psi.X, m), labels, asked, std::ref(watch));
   }
   nb::dict out;
@@ -279,9 +279,9 @@ CvResult search(const Dataset& data, CvOptions options, const nb::object& narrat
   });
   std::int64_t told = 0;
   while (job.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
-    const nb::gil_scoped_acquire acquire;
+    const Held held;
     try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (or_wait(PyErr_CheckSignals) != 0) throw nb::python_error();
       CvProgress seen;
       {
         const std::lock_guard lock(guard);
@@ -289,7 +289,7 @@ CvResult search(const Dataset& data, CvOptions options, const nb::object& narrat
       }
       if (!narrator.is_none() && seen.finished > told) {
         told = seen.finished;
-        narrator(seen.finished, seen.total, seen.seconds, seen.seconds_left);
+        or_wait([&] { narrator(seen.finished, seen.total, seen.seconds, seen.seconds_left); });
       }
     } catch (nb::python_error& thrown) {
       const bool first = !stop && thrown.matches(PyExc_KeyboardInterrupt);
@@ -314,8 +314,8 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
   asked.refit = refit;
   if (!judge.is_none()) {
     asked.judge = [&](std::size_t fold, const LossSpec&, const std::vector<double>& W) {
-      const nb::gil_scoped_acquire acquire;
-      return nb::cast<double>(judge(fold, to_array(std::vector<double>(W), {W.size()})));
+      const Held held;
+      return or_wait([&] { return nb::cast<double>(judge(fold, to_array(std::vector<double>(W), {W.size()}))); });
     };
   }
   const Dataset data = dataset_from(features, y, m, weights, options);
@@ -323,7 +323,7 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
   bool given_up = false;
   CvResult result;
   {
-    const nb::gil_scoped_release release;
+    const Released released;
     result = search(data, asked, narrator, error, given_up);
   }
   nb::dict out;
@@ -357,7 +357,7 @@ double objective_of(const PyFeatures& features, const LabelArray& y, std::int64_
   const TrainOptions asked = options_from(options);
   const Dataset data = dataset_from(features, y, m, weights, options);
   const std::vector<double> at = to_vector(W);
-  nb::gil_scoped_release release;
+  const Released released;
   return objective(data, asked, at);
 }
 

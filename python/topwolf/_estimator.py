@@ -120,6 +120,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         weights; what the certificate says (`primal_` to `status_`) is then gone, here and in what `save` writes, as it is
         when `intercept_`, `class_coef_` or `classes_` are assigned.
     intercept_ : ndarray of shape (n_classes,), (1,) for two classes
+        Of the type of `coef_`; float64 where `intercept_scaling` is not 1, whose multiples float32 would round.
     class_coef_ : ndarray of shape (n_class_features, n_features) or (n_class_features, n_features + 1)
         With `class_features`: V, its last column that of the constant feature where there is one. Then `coef_` is
         ``class_features @ V`` (for two classes the difference of its rows) without that column, rounded to the type
@@ -130,7 +131,8 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
     k_ : int
         How many ranks the loss looks at.
     primal_, dual_ : float
-        The objective, and the lower bound on the optimum, both computed in double at `coef_`.
+        The objective, and the lower bound on the optimum, both computed in double at `coef_` and `intercept_` as they
+        stand. A fit sets all attributes at once, when it is finished; one that fails leaves those of the last.
     dual_gap_, relative_gap_ : float
         primal_ - dual_, and that over primal_.
     status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}
@@ -253,7 +255,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
             where `coef_` will be sparse, those of the features that occur.
         margins : {array-like, sparse matrix} of shape (n_samples, n_classes), default=None
             What it costs to take a row for each of `classes_`, row by row, instead of `cost_matrix`: at least 0, and 0
-            for its own class.
+            for its own class. Copied.
         margin_default : float, default=1.0
             What a sparse `margins` does not store.
 
@@ -261,8 +263,22 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         -------
         self
         """
+        fitted = self._blank()
+        with _core.IeeeArithmetic():
+            error = fitted._fit(
+                X, y, sample_weight, eval_set, callback, margins, margin_default, getattr(self, "_dual", None)
+            )
+        self._become(fitted)
+        if error is not None:
+            raise error
+        fitted._warn_unless_converged()
+        return self
+
+    def _fit(self, X, y, sample_weight, eval_set, callback, margins, margin_default, last):
+        """Of a blank estimator; what ended it from outside, such as KeyboardInterrupt, is returned."""
         X, y, weights = self._rows(X, y, sample_weight)
-        options = {**self._options(len(y), margins, margin_default), "keep_dual": self.warm_start, "start": self._start(y)}
+        options = self._options(len(y), margins, margin_default)
+        options |= {"keep_dual": self.warm_start, "start": self._start(y, last)}
         features = to_features(X)
         evaluations = self._evaluations(eval_set)
         columns = _core.kept_columns(features, len(self.classes_)) if evaluations else None
@@ -273,10 +289,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         self._take_result(result, features, X.dtype, y, options, weights)
         self._dual = (result["dual"], y) if self.warm_start else None
         self.evals_result_ = {name: errors for name, (_, _, errors) in evaluations.items()}
-        if result["error"] is not None:
-            raise result["error"]
-        self._warn_unless_converged()
-        return self
+        return result["error"]
 
     @staticmethod
     def load(path: Path) -> TopwolfClassifier:

@@ -16,7 +16,7 @@ from ._features import sound, to_features
 from ._labels import check_text, to_names
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
-from ._weights import Certified, Ready, from_attributes, seal, sealed, to_attributes, without_claim
+from ._weights import Certified, Ready, from_attributes, rounding_of, seal, sealed, to_attributes, without_claim
 
 if TYPE_CHECKING:
     from ._estimator import TopwolfClassifier
@@ -44,9 +44,10 @@ class FittedClassifier(Certified):
         scores : ndarray of shape (n_samples, n_classes), (n_samples,) for two classes
             For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        features = self._features(X)
-        scores = self._predictor().scores(features, self._threads())
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        fitted = self._snapshot()
+        features = fitted._features(X)
+        scores = fitted._predictor().scores(features, fitted._threads())
+        return scores[:, 1] - scores[:, 0] if len(fitted.classes_) == 2 else scores
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the highest score for each row of X."""
@@ -70,10 +71,11 @@ class FittedClassifier(Certified):
         scores : ndarray of shape (n_samples, k)
             Only if `return_scores`.
         """
-        features = self._features(X)
-        k = self._check_k(k)
-        best, scores = self._predictor().top_k(features, k, self._threads())
-        labels = self.classes_[best]
+        fitted = self._snapshot()
+        features = fitted._features(X)
+        k = fitted._check_k(k)
+        best, scores = fitted._predictor().top_k(features, k, fitted._threads())
+        labels = fitted.classes_[best]
         return (labels, scores) if return_scores else labels
 
     def top_k_error(
@@ -95,11 +97,12 @@ class FittedClassifier(Certified):
         margin_default: float = 1.0,
     ) -> float:
         """The mean cost of `predict`: by `margins` where they are given, else by `cost_matrix`, else 1 for every error."""
-        chosen, y = self._class_numbers(self.predict(X)), np.asarray(y).ravel()
+        fitted = self._snapshot()
+        chosen, y = fitted._class_numbers(fitted.predict(X)), np.asarray(y).ravel()
         if len(y) != len(chosen):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(chosen)}, {len(y)}]")
-        own = self._class_numbers(y)
-        costs = costs_of(chosen, own, len(self.classes_), self.cost_matrix, margins, margin_default)
+        own = fitted._class_numbers(y)
+        costs = costs_of(chosen, own, len(fitted.classes_), fitted.cost_matrix, margins, margin_default)
         return float(np.average(costs, weights=sample_weight))
 
     def with_classes(self, classes: ArrayLike, class_features: MatrixLike) -> TopwolfClassifier:
@@ -119,38 +122,39 @@ class FittedClassifier(Certified):
             classes of the fit.
         """
         check_is_fitted(self)
-        if self._classifier["class_features"] is None:
+        fitted = self._snapshot()
+        if fitted._classifier["class_features"] is None:
             raise ValueError("Only a classifier that was fitted with class_features can score other classes.")
         labels, order = np.unique(np.asarray(classes), return_index=True)
         check_text(labels)
         phi = check_class_features(class_features, len(np.asarray(classes)))[order]  # indexing copies
         if len(labels) != len(np.asarray(classes)) or len(labels) < 2:
             raise ValueError("classes must hold at least two labels, each once.")
-        if phi.shape[1] != len(self.class_coef_):
-            raise ValueError(f"class_features has {phi.shape[1]} columns, but {len(self.class_coef_)} were fitted.")
-        other = copy.copy(self)
+        if phi.shape[1] != len(fitted.class_coef_):
+            raise ValueError(f"class_features has {phi.shape[1]} columns, but {len(fitted.class_coef_)} were fitted.")
+        other = copy.copy(fitted)
         for name in (*self._CLAIM, "trace_", "solver_choice_", "evals_result_", "_dual"):
             vars(other).pop(name, None)
         other.set_params(loss="max_hinge", k=None, rho=None, smoothing=0.0, cost_matrix=None, class_features=phi)
         other.classes_, other.k_ = labels, 1
         classifier = {
-            **self._classifier,
-            "weights": np.asarray(phi @ self.class_coef_.astype(np.float64)),
+            **fitted._classifier,
+            "weights": np.asarray(phi @ fitted.class_coef_.astype(np.float64)),
             "class_names": [str(j) for j in range(len(labels))],
             "class_features": phi,
-            "class_weights": self.class_coef_.astype(np.float64),
+            "class_weights": fitted.class_coef_.astype(np.float64),
         }
         no_loss = {"loss": "max-hinge", "k": None, "rho": None, "smoothing": 0.0, "cost_matrix": None}
-        other._take(classifier, {**without_claim(self._provenance), **no_loss}, self.coef_.dtype)
+        other._take(classifier, {**without_claim(fitted._provenance), **no_loss}, fitted.coef_.dtype)
         return other
 
     def save(self, path: Path) -> None:
         """Write a model file that the command line and `load` read. A file that is read-only is refused."""
-        _core.save_model(*self._named_model(), file_name(path))
+        _core.save_model(*self._snapshot()._named_model(), file_name(path))
 
     def to_liblinear(self, path: Path) -> None:
         """Write the weights as a model that ``liblinear-predict`` reads. The labels must be integers."""
-        _core.save_liblinear(*self._named_model(), file_name(path))
+        _core.save_liblinear(*self._snapshot()._named_model(), file_name(path))
 
     def to_onnx(self, path: Path | None = None) -> Any:
         """The classifier as an ONNX model; needs the package onnx.
@@ -161,7 +165,7 @@ class FittedClassifier(Certified):
         check_is_fitted(self)
         from ._onnx import to_onnx
 
-        return to_onnx(self, None if path is None else file_name(path))
+        return to_onnx(self._snapshot(), None if path is None else file_name(path))
 
     def _class_numbers(self, y):
         """-1 for a label that is none of the classes."""
@@ -170,11 +174,15 @@ class FittedClassifier(Certified):
 
     def _take(self, classifier, provenance, dtype):
         """The attributes from a model; what they do not say is kept for the model file."""
-        self._take_weights(classifier, dtype)
+        with _core.IeeeArithmetic():
+            self._take_weights(classifier, dtype)
         self.n_iter_ = provenance["iterations"]
         self._provenance = provenance
         if "status" in provenance:
-            self._claim(provenance["primal"], provenance["dual"], provenance["status"])
+            primal = provenance["primal"]
+            if classifier["class_features"] is None:  # otherwise it is about class_coef_, which nothing multiplies
+                primal += rounding_of(self._constant, classifier["bias"], provenance["lambda"], provenance["rho"])
+            self._claim(primal, provenance["dual"], provenance["status"])
 
     def _take_weights(self, classifier, dtype):
         """What it takes to predict."""
@@ -197,7 +205,8 @@ class FittedClassifier(Certified):
 
     def _plain(self):
         """The fields of a classifier from the attributes as they are now: classes are numbers, and have no features."""
-        weights, columns = from_attributes(self.coef_, self.intercept_, self._constant, self._classifier["bias"])
+        with _core.IeeeArithmetic():
+            weights, columns = from_attributes(self.coef_, self.intercept_, self._constant, self._classifier["bias"])
         return {**self._classifier, "weights": weights, "columns": columns, "class_features": None}
 
     def _trained(self):
@@ -214,7 +223,8 @@ class FittedClassifier(Certified):
             provenance = without_claim(provenance)
         elif self._classifier["class_features"] is not None:
             classifier["class_features"] = to_features(self._classifier["class_features"])
-            classifier["class_weights"] = self.class_coef_.astype(np.float64)
+            with _core.IeeeArithmetic():
+                classifier["class_weights"] = self.class_coef_.astype(np.float64)
         return classifier, provenance
 
     def _features(self, X):

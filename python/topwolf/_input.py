@@ -70,7 +70,7 @@ class TrainingInput:
             "rho": rho,
             "cost_matrix": cost,
             "class_features": features_or_none(check_class_features(self.class_features, len(self.classes_))),
-            "margins": features_or_none(check_margins(margins, n, len(self.classes_))),
+            "margins": features_or_none(check_margins(margins, n, len(self.classes_), copy=True)),
             "margin_default": float(margin_default),
             "smoothing": float(self.smoothing),
             "C": float(self.C),
@@ -83,11 +83,11 @@ class TrainingInput:
             "seed": self._seed(),
         }
 
-    def _start(self, y):
-        """The last fit's dual, where its rows and labels were these."""
-        if not self.warm_start or self.solver in ("stdfw", "pg") or getattr(self, "_dual", None) is None:
+    def _start(self, y, last):
+        """The last fit's dual, where its rows and labels were these; `last` is None or both."""
+        if not self.warm_start or self.solver in ("stdfw", "pg") or last is None:
             return None
-        dual, labels = self._dual
+        dual, labels = last
         return dual if np.array_equal(labels, y) else None
 
     def _seed(self):

@@ -110,6 +110,17 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
         n_classes : int, default=None
             Of a `psi` with rows. None: as many as the rows of `psi` over those of `y`.
         """
+        fitted = self._blank()
+        with _core.IeeeArithmetic():
+            error = fitted._fit(psi, y, sample_weight, margins, margin_default, callback, n_classes)
+        self._become(fitted)
+        if error is not None:
+            raise error
+        fitted._warn_unless_converged()
+        return self
+
+    def _fit(self, psi, y, sample_weight, margins, margin_default, callback, n_classes):
+        """Of a blank estimator; what ended it from outside, such as KeyboardInterrupt, is returned."""
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y").ravel()
         numbers_of = y.astype(np.int32)
         if not np.array_equal(numbers_of, y):
@@ -125,10 +136,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
         if table is not None:
             table.finish()
         self._take(result, m)
-        if result["error"] is not None:
-            raise result["error"]
-        self._warn_unless_converged()
-        return self
+        return result["error"]
 
     _warn_unless_converged = TopwolfClassifier._warn_unless_converged
 

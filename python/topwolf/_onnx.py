@@ -17,7 +17,8 @@ def to_onnx(clf, path):
         raise ImportError("to_onnx needs the package onnx: pip install topwolf[onnx]") from error
     from onnx import TensorProto, helper, numpy_helper
 
-    coef, intercept = every_class(clf.coef_), every_class(clf.intercept_)
+    coef = every_class(clf.coef_)
+    intercept = every_class(clf.intercept_).astype(coef.dtype)
     if clf._classifier["normalization"] != "none":
         raise ValueError(f"to_onnx: the model normalises its rows ({clf._classifier['normalization']}), which is not exported")
     kind = clf.classes_.dtype.kind

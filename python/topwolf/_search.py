@@ -68,7 +68,7 @@ class TopwolfClassifierCV(TopwolfClassifier):
         `class_weight`. Others are scikit-learn's scorers, which do
         not see weights.
     refit : bool, default=True
-        Fit to all rows with the best C. Without it there is nothing to predict with.
+        Fit to all rows with the best C. Without it there is nothing to predict with, nor anything left of an earlier fit.
     loss, k, rho, cost_matrix, class_features, smoothing, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
 class_weight, n_jobs, random_state, verbose
         As for :class:`TopwolfClassifier`; `time_limit` is for the search and the fit to all rows together.
@@ -181,6 +181,17 @@ class_weight, n_jobs, random_state, verbose
         -------
         self
         """
+        fitted = self._blank()
+        with _core.IeeeArithmetic():
+            result = fitted._search(X, y, sample_weight, margins, margin_default)
+        self._become(fitted)
+        fitted._warn_of_search(result)
+        if result["error"] is not None and result["ended"] is None:
+            raise result["error"]  # Ctrl-C when there was nothing left to be ended
+        return self
+
+    def _search(self, X, y, sample_weight, margins, margin_default):
+        """Of a blank estimator; returns what the search did."""
         X, y, weights = self._rows(X, y, sample_weight)
         grid = self._grid()
         folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
@@ -201,10 +212,7 @@ class_weight, n_jobs, random_state, verbose
             self._take_refit(result, features, X.dtype, y, {**options, "C": self.C_}, weights)
         if not result["complete"]:
             self.status_ = result["ended"]
-        self._warn_of_search(result)
-        if result["error"] is not None and result["ended"] is None:
-            raise result["error"]  # Ctrl-C when there was nothing left to be ended
-        return self
+        return result
 
     def _take_refit(self, result, features, dtype, y, options, weights):
         self._take_result(result["refitted"], features, dtype, y, options, weights)

@@ -68,20 +68,24 @@ def from_arrays(arrays):
 
 
 def check_class_features(phi, m):
-    """float64, dense or CSR, a row for each of m classes; None stays None."""
+    """A copy, which a callback cannot change: float64, dense or CSR, a row for each of m classes; None stays None."""
     if phi is None:
         return None
-    phi = check_array(sound(phi, "class_features"), accept_sparse="csr", dtype=np.float64, order="C", input_name="class_features")
+    phi = check_array(
+        sound(phi, "class_features"), accept_sparse="csr", dtype=np.float64, order="C", copy=True, input_name="class_features"
+    )
     if phi.shape[0] != m:
         raise ValueError(f"class_features has {phi.shape[0]} rows, but there are {m} classes.")
     return phi
 
 
-def check_margins(margins, n, m):
+def check_margins(margins, n, m, copy=False):
     """float64, dense or CSR, (n, m)."""
     if margins is None:
         return None
-    margins = check_array(sound(margins, "margins"), accept_sparse="csr", dtype=np.float64, order="C", input_name="margins")
+    margins = check_array(
+        sound(margins, "margins"), accept_sparse="csr", dtype=np.float64, order="C", copy=copy, input_name="margins"
+    )
     if margins.shape != (n, m):
         raise ValueError(f"margins has shape {margins.shape}, but {n} rows and {m} classes need ({n}, {m}).")
     return margins

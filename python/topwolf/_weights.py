@@ -1,5 +1,7 @@
 """Weights between the attributes of an estimator and the fields of a model. With two classes one vector says it all."""
 
+import math
+
 import numpy as np
 from scipy import sparse
 
@@ -11,7 +13,8 @@ def antisymmetric(weights, dtype):
 
 
 def to_attributes(weights, columns, d, bias, dtype):
-    """coef_, intercept_ and the weights of the constant feature, from weights (m x D) on these columns (None: all d)."""
+    """coef_, intercept_ and the weights of the constant feature, from weights (m x D) on these columns (None: all d). What a
+    constant feature other than 1 multiplies needs more bits than float32 has: intercept_ is in double then."""
     if len(weights) == 2:
         weights = weights[1:] - weights[:1]
     width = d if columns is None else len(columns)
@@ -20,7 +23,18 @@ def to_attributes(weights, columns, d, bias, dtype):
     if columns is not None:
         ends = np.arange(len(coef) + 1, dtype=np.int64) * width
         coef = sparse.csr_matrix((coef.ravel(), np.tile(columns, len(coef)), ends), shape=(len(coef), d))
-    return coef, (constant * bias).astype(dtype), constant
+    return coef, constant.astype(dtype) if bias in (0.0, 1.0) else constant * bias, constant
+
+
+def rounding_of(constant, bias, lambda_, rho):
+    """By how much P(coef_, intercept_) may exceed P of the weights that intercept_ = bias * constant was rounded from: no score
+    moves by more than the largest error, no loss by more than twice that times its slope, and the regulariser as it does."""
+    if bias in (0.0, 1.0):
+        return 0.0
+    error = np.abs(constant * bias) * 2.0**-53 + math.ulp(0.0)
+    slope = 1.0 if rho is None else float(np.sum(rho))
+    regulariser = lambda_ * float(np.sum((np.abs(constant) + error / bias) * (error / bias)))
+    return (2.0 * slope * float(error.max()) + regulariser) * (1.0 + 1e-9)
 
 
 def from_attributes(coef, intercept, constant, bias):
@@ -51,16 +65,41 @@ def bare_classifier(weights, columns, d, bias):
 
 class Certified:
     """An estimator with a certificate, which is about the weights and classes that it was fitted with: whoever assigns others
-    removes it."""
+    removes it. A fit works on a `_blank` estimator, which this one then `_becomes`: one that fails leaves the last one whole,
+    and what two fits found never stands together."""
 
     _CLAIM = ("primal_", "dual_", "dual_gap_", "relative_gap_", "status_")
+    _WEIGHTS = ("coef_", "intercept_", "class_coef_", "classes_")
+    # All that a fit, a search or a file may set.
+    _FITTED = frozenset(
+        (*_CLAIM, *_WEIGHTS, "n_classes_", "n_features_in_", "feature_names_in_", "n_iter_", "k_", "trace_", "evals_result_")
+        + ("solver_choice_", "C_", "Cs_", "scores_", "best_score_", "best_index_", "cv_results_")
+        + ("_classifier", "_provenance", "_constant", "_assigned", "_ready", "_dual")
+    )
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
-        if name in ("coef_", "intercept_", "class_coef_", "classes_"):
+        if name in self._WEIGHTS:
             self._assigned = True
             for claim in self._CLAIM:
                 vars(self).pop(claim, None)
+
+    def _snapshot(self):
+        """This estimator as its last fit left it, whatever fit comes next: that one brings a dictionary of its own."""
+        other = object.__new__(type(self))
+        object.__setattr__(other, "__dict__", vars(self))
+        return other
+
+    def _blank(self):
+        """This estimator as if it had never been fitted."""
+        other = object.__new__(type(self))
+        other.__dict__ = {name: value for name, value in vars(self).copy().items() if name not in self._FITTED}
+        return other
+
+    def _become(self, fitted):
+        """In one assignment, which nobody can see half done."""
+        found = {name: value for name, value in vars(fitted).items() if name in self._FITTED}
+        self.__dict__ = {**vars(self._blank()), **found}
 
     def _claim(self, primal, dual, status):
         self.primal_, self.dual_, self.status_ = primal, dual, status

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -23,7 +24,9 @@ namespace {
 constexpr std::size_t buffer_size = std::size_t{1} << 16;
 
 [[noreturn]] void fail_writing(const std::string& path) {
-  fail(ErrorKind::io, "{}: cannot be written: {}", path, std::strerror(errno));
+  // Only waiting for whoever reads a pipe is interrupted.
+  fail(ErrorKind::io, "{}: cannot be written: {}", path,
+       errno == EINTR ? "a signal came while nobody was reading it" : std::strerror(errno));
 }
 
 // An open descriptor by name, /dev/fd/N or /proc/PROCESS/fd/N: it may lead to a regular file, which is the caller's to
@@ -51,11 +54,6 @@ int open_in_place(const std::string& path, bool is_pipe) {
     const bool nobody_reads = is_pipe && errno == ENXIO;
     if (!nobody_reads || ::nanosleep(&moment, nullptr) != 0) return -1;
   }
-}
-
-bool has_room(int file) {
-  pollfd one{file, POLLOUT, 0};
-  return ::poll(&one, 1, -1) >= 0;
 }
 
 }  // namespace
@@ -91,6 +89,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
   if (names_descriptor(target_) || (exists && !S_ISREG(status.st_mode))) {
     descriptor_ = open_in_place(path_, exists && S_ISFIFO(status.st_mode));
   } else {
+    replaces_read_only_ = is_read_only(target_);
     descriptor_ = temporary_.make(folder_of(target_));
   }
   if (descriptor_ < 0) fail_writing(path_);
@@ -111,11 +110,25 @@ void AtomicFile::write(const void* bytes, std::size_t count) {
   }
 }
 
+void AtomicFile::await_room() const {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  constexpr double longest_ms = 1e9;
+  int wait_ms = -1;
+  if (deadline_) {
+    const double left_ms = Milliseconds(*deadline_ - std::chrono::steady_clock::now()).count();
+    wait_ms = static_cast<int>(std::ceil(std::clamp(left_ms, 0.0, longest_ms)));
+  }
+  pollfd one{descriptor_, POLLOUT, 0};
+  const int ready = ::poll(&one, 1, wait_ms);
+  if (ready < 0) fail_writing(path_);
+  if (ready == 0) fail(ErrorKind::io, "{}: cannot be written: nobody was reading it when the time was up", path_);
+}
+
 void AtomicFile::write_through(const char* bytes, std::size_t count) {
   while (count > 0) {
     const bool whole = temporary_.exists();
     // As much as a pipe that has room takes without waiting.
-    if (!whole && !has_room(descriptor_)) fail_writing(path_);
+    if (!whole) await_room();
     const ssize_t written = ::write(descriptor_, bytes, whole ? count : std::min<std::size_t>(count, PIPE_BUF));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail_writing(path_);
@@ -134,7 +147,11 @@ void AtomicFile::commit() {
   const bool whole = temporary_.exists();
   if (whole) {
     // Renamed while it is open, because that holds its lock.
-    if (::fsync(descriptor_) != 0 || !temporary_.rename_to(target_)) fail_writing(path_);
+    if (::fsync(descriptor_) != 0) fail_writing(path_);
+    if (!replaces_read_only_ && is_read_only(target_)) {
+      fail(ErrorKind::io, "{}: cannot be written: it has become read-only", path_);
+    }
+    if (!temporary_.rename_to(target_)) fail_writing(path_);
   }
   // Closed even when close() fails, so never closed again; and what was synced cannot fail any more.
   if (::close(std::exchange(descriptor_, -1)) != 0 && !whole) fail_writing(path_);

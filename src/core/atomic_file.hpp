@@ -4,7 +4,9 @@
 // naming the path.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,10 +36,14 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
   // What was written so far can be read at the other end, where there is one: a pipe, a terminal.
   void flush();
+  // Error{io}, and the target keeps what it held, where it has become read-only since this was made.
   void commit();
+  // From then on nobody waits for whoever reads a pipe.
+  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
 
  private:
   void write_through(const char* bytes, std::size_t count);
+  void await_room() const;
   void sync_folder() const;
 
   std::string path_;    // as given, for messages
@@ -45,6 +51,8 @@ class AtomicFile {
   Temporary temporary_;
   std::string buffer_;
   int descriptor_ = -1;
+  bool replaces_read_only_ = false;  // as its caller wants
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
 };
 
 }  // namespace topwolf

@@ -45,7 +45,7 @@ void grow(std::vector<char>& bytes, std::size_t size, const std::string& path) {
 
 }  // namespace
 
-std::vector<char> read_file(const std::string& path) {
+std::vector<char> read_file(const std::string& path, const std::function<void(std::string_view)>& look) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat status {};
   if (file.number < 0 || ::fstat(file.number, &status) != 0) fail_reading(path);
@@ -53,16 +53,24 @@ std::vector<char> read_file(const std::string& path) {
   // One byte more than a regular file's size, so that its end is seen without growing.
   std::vector<char> bytes;
   grow(bytes, S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) + 1 : smallest_read, path);
+  constexpr std::size_t first_bytes = 64;
   std::size_t used = 0;
+  bool looked = !look;
   while (true) {
+    if (!looked && used >= first_bytes) {
+      look({bytes.data(), first_bytes});
+      looked = true;
+    }
     if (used == bytes.size()) grow(bytes, std::max(2 * bytes.size(), smallest_read), path);
-    const ssize_t got = ::read(file.number, bytes.data() + used, bytes.size() - used);
+    const ssize_t got = ::read(file.number, bytes.data() + used,
+                               (looked ? bytes.size() : std::min(bytes.size(), smallest_read)) - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_reading(path);
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
   }
   bytes.resize(used);
+  if (!looked) look({bytes.data(), used});
   return bytes;
 }
 

@@ -24,6 +24,21 @@ namespace {
 
 constexpr std::string_view prefix = ".topwolf-", ending = ".tmp";
 
+// Exactly what name_it() makes: whoever calls a file something like it keeps it.
+bool is_our_name(std::string_view name) {
+  if (!name.starts_with(prefix) || !name.ends_with(ending) || name.size() < prefix.size() + ending.size()) return false;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - ending.size());
+  const std::size_t first = name.find('-'), second = first == name.npos ? first : name.find('-', first + 1);
+  if (second == name.npos) return false;
+  constexpr std::string_view digits = "0123456789", hex = "0123456789abcdef";
+  const auto made_of = [](std::string_view part, std::string_view characters) {
+    return !part.empty() && part.find_first_not_of(characters) == part.npos;
+  };
+  const std::string_view machine = name.substr(0, first);
+  return (machine == "0" || (machine.size() == 8 && made_of(machine, hex))) &&
+         made_of(name.substr(first + 1, second - first - 1), digits) && made_of(name.substr(second + 1), digits);
+}
+
 // What a signal handler may read: memory that is never given back.
 struct Slot {
   enum State : int { empty, claimed, filled };
@@ -72,7 +87,7 @@ void remove_stale(const std::string& folder) {
   const std::string here = boot(), ours = fmt::format("{}{}-", prefix, here);
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix) || !name.ends_with(ending)) continue;
+    if (!is_our_name(name)) continue;
     const int file = ::openat(::dirfd(entries.get()), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;
     if (is_stale(file, !here.empty() && name.starts_with(ours))) ::unlinkat(::dirfd(entries.get()), entry->d_name, 0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "core/atomic_file.hpp"
@@ -192,7 +193,35 @@ void write_tensor_file(const std::string& path, std::span<const Tensor> tensors,
 }
 
 TensorFile TensorFile::read(const std::string& path) {
-  return parse(read_file(path), path);
+  // What has no end, and is none of ours, must not be read to its end.
+  return parse(read_file(path, [&](std::string_view begin) { check_beginning(begin, path); }), path);
+}
+
+void TensorFile::check_beginning(std::string_view bytes, const std::string& path) {
+  std::uint64_t length = 0;
+  if (bytes.size() <= length_size) return;  // parse() says what is missing
+  std::memcpy(&length, bytes.data(), length_size);
+  if (bytes[length_size] != '{') fail_invalid(path, "it does not begin with a length and a header");
+  if (length > largest_header) {
+    fail_invalid(path,
+                 fmt::format("it claims a header of {} bytes, where at most {} are possible", length, largest_header));
+  }
+}
+
+std::string TensorFile::format_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t length = 0;
+  file.read(reinterpret_cast<char*>(&length), length_size);
+  if (!file || length > largest_header || file.peek() != '{') return "";
+  std::string text(length, ' ');
+  file.read(text.data(), static_cast<std::streamsize>(length));
+  const auto member = [](const json& object, const char* key) {
+    return object.is_object() && object.contains(key) ? object.at(key) : json();
+  };
+  const auto text_in = [](const json& value) { return value.is_string() ? value.get<std::string>() : ""; };
+  const json header = json::parse(text, nullptr, false);
+  const std::string metadata = text_in(member(member(header, metadata_key), "topwolf"));
+  return text_in(member(json::parse(metadata, nullptr, false), "format"));
 }
 
 TensorFile TensorFile::parse(std::vector<char> bytes, const std::string& path) {

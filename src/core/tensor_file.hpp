@@ -54,6 +54,10 @@ class TensorFile {
   static TensorFile read(const std::string& path);
   // The bytes of a file already read; path is for messages.
   static TensorFile parse(std::vector<char> bytes, const std::string& path);
+  // Error{data} for bytes that no such file begins with.
+  static void check_beginning(std::string_view bytes, const std::string& path);
+  // What a file's header says that it holds, such as "topwolf-model"; "" where it has none. Nothing else is checked.
+  static std::string format_of(const std::string& path);
 
   const std::string& path() const { return path_; }
   const std::string& metadata() const { return metadata_; }  // as given to write_tensor_file

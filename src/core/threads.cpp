@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 
 namespace topwolf {
 namespace {
@@ -156,6 +157,7 @@ class Pool {
 
   // What a helper does all its life.
   void help() {
+    const IeeeArithmetic ieee;
     const int forks_before = forks;
     for (;;) {
       const std::uint32_t seen = opened_;

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "core/threads.hpp"
 #include "data/byte_source.hpp"
 #include "data/features.hpp"
@@ -131,6 +132,7 @@ RawDataset read_raw(const ReadOptions& options, ReadReport* report) {
 }
 
 RawDataset load_raw(const LoadOptions& options) {
+  const IeeeArithmetic ieee;
   ReadOptions lenient = options;
   lenient.labels_optional = true;
   return read_raw(lenient);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ieee.hpp"
 #include "data/rows.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -27,6 +28,7 @@ void scale_to_unit(Store& X, std::int64_t i) {
 }  // namespace
 
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X) {
+  const IeeeArithmetic ieee;
   Normalization result{kind, {}};
   if (kind != NormalizeKind::maxabs) return result;
   std::visit(
@@ -42,6 +44,7 @@ Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X) {
 }
 
 void apply_normalization(const Normalization& normalization, FeatureStore& X) {
+  const IeeeArithmetic ieee;
   if (normalization.kind == NormalizeKind::none) return;
   const auto known = static_cast<std::int64_t>(normalization.scale.size());
   std::visit(

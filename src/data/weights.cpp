@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "data/byte_source.hpp"
 #include "data/fingerprint.hpp"
 #include "data/labels.hpp"
@@ -137,6 +138,7 @@ std::vector<double> load_class_weights(const std::string& path, const ClassList&
 }
 
 std::vector<double> balanced_class_weights(const Dataset& data) {
+  const IeeeArithmetic ieee;
   std::vector<double> sums(data.classes.names.size(), 0.0);
   for (std::size_t i = 0; i < data.y.size(); ++i) {
     sums[static_cast<std::size_t>(data.y[i])] += data.weights.empty() ? 1.0 : data.weights[i];
@@ -151,6 +153,7 @@ std::vector<double> balanced_class_weights(const Dataset& data) {
 }
 
 void weigh_classes(Dataset& data, const std::vector<double>& class_weights) {
+  const IeeeArithmetic ieee;
   if (data.weights.empty()) data.weights.assign(data.y.size(), 1.0);
   for (std::size_t i = 0; i < data.y.size(); ++i) {
     data.weights[i] *= class_weights.at(static_cast<std::size_t>(data.y[i]));

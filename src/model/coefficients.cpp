@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "data/byte_source.hpp"
 #include "data/features.hpp"
 #include "data/npy.hpp"
@@ -134,6 +135,7 @@ bool is_coefficient_file(const std::string& path) {
 }
 
 Model load_coefficients(const std::string& path, std::int64_t d, const ClassList& classes, UnpackLimit max_unpacked) {
+  const IeeeArithmetic ieee;
   Arrays arrays = read_arrays(path, max_unpacked);
   const RawDataset rows = row_labels(arrays, path, classes);
   const auto m = static_cast<std::int64_t>(rows.label.size());

@@ -11,6 +11,7 @@
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "model/check_model.hpp"
 #include "topwolf/model.hpp"
 
@@ -85,6 +86,7 @@ double raw_weight(const Classifier& model, std::int64_t j, std::int64_t f) {
 }  // namespace
 
 void save_liblinear(const Model& model, const std::string& path) {
+  const IeeeArithmetic ieee;
   check_model(model, path);
   check_exportable(model, path);
   std::vector<int> labels = exported_labels(model, path);

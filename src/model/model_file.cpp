@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "core/read_file.hpp"
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
@@ -236,6 +237,7 @@ void add_class_features(const Features& phi, std::vector<Tensor>& tensors, std::
 }  // namespace
 
 void save_model(const Model& model, const std::string& path) {
+  const IeeeArithmetic ieee;
   check_model(model, path);
   const std::int64_t m = model.m();
   const bool single = model.precision == Precision::float32;
@@ -269,11 +271,15 @@ bool is_model_file(const std::string& path) {
 }
 
 Model load_model(const std::string& path) {
-  std::vector<char> bytes = read_file(path);
+  const IeeeArithmetic ieee;
+  std::vector<char> bytes = read_file(path, [&](std::string_view begin) {
+    if (looks_like_liblinear(begin)) return;
+    if (begin.size() < 9 || begin[8] != '{')
+      fail(ErrorKind::data, "{}: is not a model, neither topwolf's nor LIBLINEAR's", path);
+    TensorFile::check_beginning(begin, path);
+  });
   const std::string_view text(bytes.data(), bytes.size());
   if (looks_like_liblinear(text)) return parse_liblinear(text, path);
-  if (text.size() < 9 || text[8] != '{')
-    fail(ErrorKind::data, "{}: is not a model, neither topwolf's nor LIBLINEAR's", path);
   return read_model(TensorFile::parse(std::move(bytes), path));
 }
 

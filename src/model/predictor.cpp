@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "core/threads.hpp"
 #include "data/columns.hpp"
 #include "kernels/typed.hpp"
@@ -247,6 +248,7 @@ void Predictor::Prepared::for_rows(const Features& X, int threads, const Visit& 
 }
 
 Predictor::Predictor(const Classifier& classifier, Rows rows, int threads) {
+  const IeeeArithmetic ieee;
   check_classifier(classifier, "the classifier");
   prepared_ = std::make_shared<const Prepared>(classifier, rows, resolve_threads(threads));
 }
@@ -266,10 +268,12 @@ std::vector<double> Predictor::scores(const Features& X, int threads) const {
 }
 
 void Predictor::scores_into(const Features& X, double* S, int threads) const {
+  const IeeeArithmetic ieee;
   prepared_->for_rows(X, threads, [S, m = m()](std::int64_t i, const double* s) { std::copy(s, s + m, S + i * m); });
 }
 
 TopK Predictor::top_k(const Features& X, std::int64_t k, int threads) const {
+  const IeeeArithmetic ieee;
   if (k < 1 || k > m()) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}", k, m(), m());
   TopK top{k, std::vector<std::int32_t>(static_cast<std::size_t>(X.rows() * k)),
            std::vector<double>(static_cast<std::size_t>(X.rows() * k))};

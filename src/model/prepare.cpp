@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "data/readers.hpp"
 #include "topwolf/structure.hpp"
 
@@ -60,6 +61,7 @@ void check(const DataOptions& options) {
 }
 
 Prepared prepare(const DataOptions& options) {
+  const IeeeArithmetic ieee;
   check(options);
   RawDataset raw = read_raw(LoadOptions(options));
   const Normalization normalization = fit_normalization(options.normalize, raw.X);
@@ -86,6 +88,7 @@ Prepared prepare(const DataOptions& options) {
 
 RawDataset load_rows_for(const Classifier& classifier, const LoadOptions& options, const RowsWanted& wanted,
                          const Warn& warn) {
+  const IeeeArithmetic ieee;
   ReadOptions asked = options;
   if (!asked.index_base) asked.index_base = classifier.index_base;
   if (!asked.precision) asked.precision = classifier.precision;
@@ -105,6 +108,7 @@ RawDataset load_rows_for(const Classifier& classifier, const LoadOptions& option
 
 Dataset prepare_for(const Classifier& classifier, const RowOptions& options, const RowsWanted& wanted,
                     const Warn& warn) {
+  const IeeeArithmetic ieee;
   check(options);
   Dataset data = make_dataset(load_rows_for(classifier, options, wanted, warn));
   data.normalization = classifier.normalization;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "engine/cpu/class_map.hpp"
@@ -11,6 +12,7 @@
 namespace topwolf {
 
 Classifier with_classes(const Classifier& classifier, ClassList classes, Features class_features) {
+  const IeeeArithmetic ieee;
   if (classifier.class_features.rows() == 0) {
     fail(ErrorKind::data, "the model has no class features; only with them can it score other classes");
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "data/check_dataset.hpp"
 #include "loss/row.hpp"
 
@@ -34,6 +35,7 @@ double weighted_mean(std::size_t n, const std::vector<double>& weights, const Va
 
 std::vector<double> top_k_errors(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y,
                                  const std::vector<std::int64_t>& ks, int threads, const std::vector<double>& weights) {
+  const IeeeArithmetic ieee;
   check_rows(X, y, weights);
   if (y.empty() || ks.empty()) return std::vector<double>(ks.size(), 0.0);
   const std::int64_t widest = std::min(predictor.m(), *std::max_element(ks.begin(), ks.end()));
@@ -50,6 +52,7 @@ std::vector<double> top_k_errors(const Predictor& predictor, const Features& X, 
 
 std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, const std::vector<std::int64_t>& ks,
                                     const std::vector<double>& weights) {
+  const IeeeArithmetic ieee;
   std::vector<double> errors;
   for (const std::int64_t k : ks) {
     errors.push_back(weighted_mean(ranks.size(), weights, [&](std::size_t i) { return ranks[i] < k ? 0.0 : 1.0; }));
@@ -59,6 +62,7 @@ std::vector<double> errors_of_ranks(const std::vector<std::int32_t>& ranks, cons
 
 double mean_cost(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, const Costs& costs,
                  int threads, const std::vector<double>& weights) {
+  const IeeeArithmetic ieee;
   const std::int64_t m = predictor.m();
   const std::vector<double>& cost = costs.cost_matrix;
   const Margins& margins = costs.margins;

@@ -1,6 +1,8 @@
 // The table's rows have one width, so that rewriting a line needs no terminal control but a carriage return.
 #include "report/progress.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "core/fail.hpp"
@@ -58,6 +60,13 @@ void ProgressTable::print_row(const Row& row, bool permanent) {
   const bool dim = style_.colour && !permanent;
   write_(fmt::format("{}{}{}{}{}", style_.live ? "\r" : "", dim ? "\x1b[2m" : "", text, dim ? "\x1b[0m" : "",
                      permanent ? "\n" : ""));
+}
+
+void Trace::set_time_limit(double seconds) {
+  constexpr double longest_s = 1e9;
+  const auto left = std::chrono::duration<double>(std::min(seconds, longest_s));
+  using Clock = std::chrono::steady_clock;
+  file_.set_deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(left));
 }
 
 void Trace::observe(const IterationRecord& record, const HeldOutErrors& held_out) {

@@ -57,6 +57,8 @@ class Trace {
  public:
   // Throws Error{io} if the file cannot be made.
   explicit Trace(const std::string& path) : file_(path) {}
+  // So many seconds from now nobody waits any more for whoever reads a pipe.
+  void set_time_limit(double seconds);
   void observe(const IterationRecord& record, const HeldOutErrors& held_out = {});
   // Throws Error{io} if anything could not be written, now or earlier.
   void close();

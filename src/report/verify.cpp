@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "data/fingerprint.hpp"
@@ -171,6 +172,7 @@ std::string judge(const Provenance& made, const Pass& pass, Verification& v) {
 }  // namespace
 
 Verification verify(const Dataset& given, const Model& claimed, const SparseRows& dual) {
+  const IeeeArithmetic ieee;
   Dataset data = given;
   Model model = claimed;
   data.class_features = model.class_features;

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "data/text.hpp"
 #include "model/check_model.hpp"
 #include "model/shared_columns.hpp"
@@ -90,6 +91,7 @@ double excess(double primal, double optimum) {
 }  // namespace
 
 TrainOptions audit_options(const Model& model) {
+  const IeeeArithmetic ieee;
   TrainOptions options;
   options.loss = model.provenance.loss;
   if (model.provenance.lambda > 0.0) options.lambda = model.provenance.lambda;
@@ -99,6 +101,7 @@ TrainOptions audit_options(const Model& model) {
 }
 
 AuditResult audit(const Dataset& data, const Model& model, const TrainOptions& options, const Observer& observer) {
+  const IeeeArithmetic ieee;
   check_model(model, "the audited model");
   const Dataset rows = with_classes_of(model, data);
   AuditResult result;

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/atomic_file.hpp"
+#include "core/fail.hpp"
 #include "core/hash.hpp"
 #include "core/strict_json.hpp"
 #include "core/threads.hpp"
@@ -75,6 +77,7 @@ Checkpoint::Checkpoint(const TrainOptions& options, Identity identity)
       resume_(options.checkpoints.resume),
       every_s_(options.checkpoints.every_s),
       threads_(resolve_threads(options.threads)),
+      read_only_(is_read_only(path_)),
       warn_(options.warn),
       identity_(std::move(identity)) {}
 
@@ -84,8 +87,11 @@ std::optional<State> Checkpoint::resumed() const {
   const json theirs = metadata_of(file).value("identity", json::object());
   for (const auto& [name, value] : identity_) {
     const auto found = theirs.find(name);
-    const std::string there = found != theirs.end() && found->is_string() ? found->get<std::string>() : "unknown";
-    if (there != value) {
+    if (found == theirs.end() || !found->is_string()) {
+      fail(ErrorKind::data, "{}: the checkpoint is of another job: it was begun without {}, which is {} now", resume_,
+           name, value);
+    }
+    if (const auto there = found->get<std::string>(); there != value) {
       fail(ErrorKind::data, "{}: the checkpoint is of another job: {} was {} and is {} now", resume_, name, there,
            value);
     }
@@ -97,6 +103,9 @@ void Checkpoint::write(const State& state) {
   json identity = json::object();
   for (const auto& [name, value] : identity_) identity[name] = value;
   try {
+    if (!read_only_ && is_read_only(path_)) {
+      fail(ErrorKind::io, "{}: cannot be written: it has become read-only", path_);
+    }
     state.write(
         path_, json{{"format", format_name}, {"version", format_version}, {"identity", identity}, {"threads", threads_}}
                    .dump());

@@ -42,6 +42,7 @@ class Checkpoint {
   const std::string path_, resume_;
   const double every_s_;
   const int threads_;
+  const bool read_only_;  // the file, when the job began: then it may be replaced
   const Warn warn_;
   const Identity identity_;
   std::string warned_;  // of the last one that failed, so that a full disk is mentioned once

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "core/threads.hpp"
 #include "topwolf/select.hpp"
 #include "train/chains.hpp"
@@ -335,6 +336,7 @@ class CrossValidation {
 
 CvResult cross_validate(const Dataset& data, const CvOptions& asked,
                         const std::function<bool(const CvProgress&)>& observer) {
+  const IeeeArithmetic ieee;
   CvOptions options = asked;
   options.train = with_threads_of_checkpoint(options.train);
   return CrossValidation(data, options, observer).run();

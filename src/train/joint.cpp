@@ -3,6 +3,7 @@
 #include "topwolf/joint.hpp"
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "core/threads.hpp"
 #include "train/trainer.hpp"
 
@@ -26,6 +27,7 @@ void check_asked(const TrainOptions& options) {
 
 JointResult train_joint(const JointMap& psi, const JointLabels& labels, const TrainOptions& options,
                         const Observer& observer) {
+  const IeeeArithmetic ieee;
   const Stopwatch clock;
   check_asked(options);
   Trainer trainer(psi, labels, options);
@@ -43,6 +45,7 @@ JointResult train_joint(const JointMap& psi, const JointLabels& labels, const Tr
 }
 
 std::vector<double> joint_scores(const JointMap& psi, const std::vector<double>& w, int threads) {
+  const IeeeArithmetic ieee;
   if (static_cast<std::int64_t>(w.size()) != psi.dimension()) {
     fail(ErrorKind::data, "there are {} weights, but psi has {} dimensions", w.size(), psi.dimension());
   }

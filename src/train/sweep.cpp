@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/ieee.hpp"
 #include "data/fingerprint.hpp"
 #include "report/assessment.hpp"
 #include "topwolf/evaluate.hpp"
@@ -145,6 +146,7 @@ class Sweep {
 }  // namespace
 
 SweepResult sweep(const Dataset& data, const SweepOptions& asked, const SweepObserver& observer) {
+  const IeeeArithmetic ieee;
   SweepOptions options = asked;
   options.train = with_threads_of_checkpoint(options.train);
   return Sweep(data, options, observer).run();

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/fail.hpp"
+#include "core/ieee.hpp"
 #include "data/fingerprint.hpp"
 #include "data/rows.hpp"
 #include "train/checkpoint.hpp"
@@ -69,6 +70,7 @@ Fit checkpointed_fit(Trainer& trainer, TrainOptions options, const Observer& obs
 }  // namespace
 
 TrainResult train(const Dataset& data, const TrainOptions& asked, const Observer& observer) {
+  const IeeeArithmetic ieee;
   const Stopwatch clock;
   const TrainOptions options = with_threads_of_checkpoint(asked);
   Trainer trainer(data, options);
@@ -87,6 +89,7 @@ TrainResult train(const Dataset& data, const TrainOptions& asked, const Observer
 }
 
 PrimalRange objective_range(const Dataset& data, const TrainOptions& options, const std::vector<double>& W) {
+  const IeeeArithmetic ieee;
   return Trainer(data, options).primal(options, W);
 }
 

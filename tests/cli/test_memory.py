@@ -94,11 +94,12 @@ def test_the_estimate_of_several_fits_is_what_is_measured(topwolf, tmp_path, com
     check_estimate(topwolf, command, "data.npy", [*options, *(["--folds", "2"] if command == "cv" else [])])
 
 
-def limited(topwolf, limit, *args, resource_kind=resource.RLIMIT_AS):
+def limited(topwolf, limit, *args, resource_kind=resource.RLIMIT_AS, stdin=None):
     return subprocess.run(
         [topwolf.path, *map(str, args)],
         cwd=topwolf.folder,
         env={**topwolf.env, "OMP_NUM_THREADS": "1"},
+        stdin=stdin,
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource_kind, (limit, limit)),
@@ -179,11 +180,20 @@ def test_features_that_do_not_occur_take_no_memory(topwolf, tmp_path):
         ["train", "-q", "train.svm", "--resume", "/dev/zero"],
     ],
 )
-def test_a_file_without_end_is_named(topwolf, train_svm, model, job):
-    """Fewer rows would not help."""
+def test_a_file_without_end_is_refused_at_its_beginning(topwolf, train_svm, model, job):
     done = limited(topwolf, 1 << 30, *job)
+    assert done.returncode == 3, done.stderr
+    assert re.fullmatch(r"topwolf: /dev/zero: (is not a model|not a valid topwolf file).*\n", done.stderr), done.stderr
+
+
+def test_a_file_without_end_that_begins_well_is_named(topwolf, train_svm, model):
+    """Fewer rows would not help."""
+    endless = subprocess.Popen(["cat", model, "/dev/zero"], stdout=subprocess.PIPE)
+    done = limited(topwolf, 1 << 30, "predict", "train.svm", "/dev/stdin", stdin=endless.stdout)
+    endless.kill()
+    endless.wait()
     assert done.returncode == 6, done.stderr
-    assert re.fullmatch(r"topwolf: /dev/zero: has \d+\.\d [MG]iB or more, which do not fit into memory\n", done.stderr), done.stderr
+    assert re.fullmatch(r"topwolf: /dev/stdin: has \d+\.\d [MG]iB or more, which do not fit into memory\n", done.stderr), done.stderr
 
 
 def test_fewer_threads_are_advised_where_they_are_enough(topwolf, tmp_path):

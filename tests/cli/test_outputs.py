@@ -7,6 +7,7 @@ import resource
 import shutil
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 import pytest
@@ -225,3 +226,85 @@ def test_a_file_in_the_place_of_a_folder_is_called_what_it_is(topwolf, tmp_path,
 def test_a_folder_that_may_be_written_but_not_read_is_good_enough():
     done, written = train_as_somebody(0o333)
     assert done.returncode == 0 and done.stderr == "" and written
+
+
+def meanwhile(topwolf, folder, change, *words):
+    """A job during which somebody does something: its exit code and what it said."""
+    process = topwolf.start("train", "-q", "-c", "1000", "--solver", "stdfw", "--tolerance", "1e-13", "--time-limit", "1.5", *words)
+    time.sleep(0.5)
+    change()
+    _, err = process.communicate(timeout=60)
+    assert not list(folder.glob(".topwolf-*"))
+    return process.returncode, err
+
+
+@pytest.mark.parametrize("option", ["MODEL", "--dual", "--report", "--trace"])
+def test_a_file_that_becomes_read_only_during_the_job_is_kept(topwolf, train_svm, tmp_path, option):
+    def protect():
+        (tmp_path / "out").write_text("KEEP")
+        (tmp_path / "out").chmod(0o444)
+
+    words = [train_svm, "out"] if option == "MODEL" else [train_svm, "m.topwolf", option, "out"]
+    code, err = meanwhile(topwolf, tmp_path, protect, *words)
+    assert code == 4 and "out: cannot be written: it" in err and "read-only" in err, err
+    assert (tmp_path / "out").read_text() == "KEEP"
+
+
+def test_a_checkpoint_that_becomes_read_only_during_the_job_is_kept(topwolf, train_svm, tmp_path):
+    def protect():
+        (tmp_path / "c").unlink(missing_ok=True)
+        (tmp_path / "c").write_text("KEEP")
+        (tmp_path / "c").chmod(0o444)
+
+    code, err = meanwhile(topwolf, tmp_path, protect, "--checkpoint", "c", "--checkpoint-every", "100", train_svm, "m.topwolf")
+    assert code == 5 and "c: cannot be written: it has become read-only; the job goes on without this checkpoint" in err, err
+    assert (tmp_path / "c").read_text() == "KEEP" and (tmp_path / "m.topwolf").exists()
+
+
+def test_an_output_that_leads_to_the_data_when_the_job_ends_is_not_written(topwolf, train_svm, tmp_path):
+    before = train_svm.read_bytes()
+    code, err = meanwhile(topwolf, tmp_path, lambda: (tmp_path / "out").symlink_to(train_svm), train_svm, "out")
+    assert code == 4 and "out would be written over" in err and "which is being read" in err, err
+    assert train_svm.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["MODEL", "--dual", "--checkpoint"])
+@pytest.mark.parametrize("content", ["data", "another kind", "a forged length"])
+def test_a_file_that_is_none_of_that_kind_takes_force(topwolf, train_svm, model, tmp_path, option, content):
+    topwolf("train", *JOB, train_svm, "m", "--dual", "dual", "--checkpoint", "checkpoint", "--max-iterations", "2", "--tolerance", "1e-9", code=5)
+    other = {"MODEL": "dual", "--dual": "m", "--checkpoint": "dual"}[option]
+    bytes_of = {"data": train_svm.read_bytes(), "another kind": (tmp_path / other).read_bytes(), "a forged length": b"\xff\xff\xff\x05\0\0\0\0{}"}
+    (tmp_path / "out").write_bytes(bytes_of[content])
+    words = ["train", *JOB, train_svm, *(["out"] if option == "MODEL" else ["again", option, "out"]), *(["--checkpoint-every", "1e-9"] if option == "--checkpoint" else [])]
+    topwolf.refuses(*words, code=4, saying="out: cannot be written: it is there already and is no topwolf-")
+    assert (tmp_path / "out").read_bytes() == bytes_of[content] and not (tmp_path / "again").exists()
+    topwolf(*words, "--force")
+    topwolf(*words)  # over one of its kind
+    (tmp_path / "out").write_bytes(b"")
+    topwolf(*words)
+
+
+def test_two_data_files_are_not_data_and_a_model(topwolf, train_svm, test_svm, tmp_path):
+    before = test_svm.read_bytes()
+    for command in ("train", "cv"):
+        topwolf.refuses(command, train_svm, test_svm, code=4, saying="--force replaces it")
+    (tmp_path / "md").mkdir()
+    (tmp_path / "md" / "C_1.topwolf").write_bytes(before)
+    topwolf.refuses("sweep", train_svm, "md", "-c", "1", code=4, saying="C_1.topwolf: cannot be written: it is there already")
+    topwolf.refuses("demo", "-o", test_svm, code=4, saying="--force replaces it")
+    assert test_svm.read_bytes() == before == (tmp_path / "md" / "C_1.topwolf").read_bytes()
+
+
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("words", [["/dev/stdout"], ["m", "--report", "/dev/stdout"], ["/dev/fd/1"], ["m", "--json", "--report", "/proc/self/fd/1"]])
+def test_what_is_written_to_standard_output_has_no_summary_in_it(topwolf, train_svm, tmp_path, words, piped):
+    topwolf("train", *JOB, train_svm, "expected", "--report", "expected.html")
+    with open(tmp_path / "out", "wb") as out:
+        process = topwolf.start("train", *JOB, train_svm, *words, stdout=subprocess.PIPE if piped else out, text=False)
+        found, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and b"converged" in err, err
+    (tmp_path / "found").write_bytes(found if piped else (tmp_path / "out").read_bytes())
+    if "--report" in words:
+        assert (tmp_path / "found").read_text().startswith("<!") and (tmp_path / "found").read_text().rstrip().endswith("</html>")
+    else:
+        assert topwolf.json("inspect", "found")["primal"] == topwolf.json("inspect", "expected")["primal"]

@@ -84,7 +84,18 @@ def test_a_signal_ends_a_job_whose_trace_nobody_reads(topwolf, tmp_path):
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
-    assert process.returncode == 130 and "blocked: cannot be written: Interrupted system call" in err, err
+    assert process.returncode == 130 and "blocked: cannot be written: a signal came while nobody was reading it" in err, err
+    assert (tmp_path / "m.topwolf").exists()
+    os.close(keep)
+
+
+def test_the_time_limit_ends_a_job_whose_trace_nobody_reads(topwolf, tmp_path):
+    data = support.write_libsvm(tmp_path / "rows.svm", *support.blobs())
+    os.mkfifo(tmp_path / "blocked")
+    keep = os.open(tmp_path / "blocked", os.O_RDWR)
+    process = topwolf.start("train", *ENDLESS, "--trace", "blocked", "--time-limit", "1", data, "m.topwolf")
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 4 and "blocked: cannot be written: nobody was reading it when the time was up" in err, err
     assert (tmp_path / "m.topwolf").exists()
     os.close(keep)
 

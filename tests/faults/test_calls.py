@@ -21,7 +21,7 @@ OLD = b"what was there before"
 ROWS = support.libsvm_text(*support.blobs(n=24, d=4, m=3))
 
 # Words, and the files that they write.
-TRAIN = ["--quiet", "--threads", "1", "--tolerance", "0.1"]
+TRAIN = ["--force", "--quiet", "--threads", "1", "--tolerance", "0.1"]
 CASES = {
     "train": (["train", *TRAIN, "--json", "t.svm", "m.topwolf", "--dual", "d", "--trace", "trace"], {"m.topwolf", "d", "trace"}),
     "train with checkpoints": (["train", *TRAIN, "--checkpoint", "job", "--checkpoint-every", "1e-9", "t.csv.gz", "m.topwolf"], {"m.topwolf", "job"}),

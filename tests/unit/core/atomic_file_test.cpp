@@ -1,6 +1,7 @@
 // Files that appear whole or not at all.
 #include "core/atomic_file.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -86,6 +87,48 @@ TEST(AtomicFile, leaves_what_another_machine_may_be_writing_for_a_day) {
   std::filesystem::last_write_time(theirs, Clock::now() - std::chrono::hours(25));
   AtomicFile(folder.file("a")).commit();
   EXPECT_FALSE(std::filesystem::exists(theirs));
+}
+
+TEST(AtomicFile, keeps_what_is_only_called_like_one_of_its_own) {
+  const TempFolder folder;
+  const auto names = {".topwolf-backup.tmp",       ".topwolf-.tmp",
+                      ".topwolf-00c0ffee-1.tmp",   ".topwolf-00c0ffee-1-x.tmp",
+                      ".topwolf-00c0ffee--1.tmp",  ".topwolf-c0ffee-1-0.tmp",
+                      ".topwolf-00C0FFEE-1-0.tmp", ".topwolf-00c0ffee-1-0-2.tmp"};
+  for (const char* name : names) {
+    write_text(folder.file(name), "mine");
+    std::filesystem::last_write_time(folder.file(name),
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(25));
+  }
+  AtomicFile(folder.file("a")).commit();
+  for (const char* name : names) EXPECT_EQ(read_text(folder.file(name)), "mine");
+}
+
+TEST(AtomicFile, keeps_what_has_become_read_only_meanwhile) {
+  const TempFolder folder;
+  AtomicFile file(folder.file("a"));
+  file.write("new");
+  write_text(folder.file("a"), "old");
+  ::chmod(folder.file("a").c_str(), 0444);
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { file.commit(); }), HasSubstr("it has become read-only"));
+  EXPECT_EQ(read_text(folder.file("a")), "old");
+  AtomicFile(folder.file("a")).commit();  // whoever begins with a read-only file wants it replaced
+  EXPECT_EQ(read_text(folder.file("a")), "");
+}
+
+TEST(AtomicFile, waits_for_nobody_beyond_its_deadline) {
+  const TempFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  const int reader = ::open(folder.file("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  AtomicFile file(folder.file("pipe"));
+  const auto begin = std::chrono::steady_clock::now();
+  file.set_deadline(begin + std::chrono::milliseconds(50));
+  const std::string sentence = error_of(ErrorKind::io, [&] {
+    for (int k = 0; k < 100; ++k) file.write(std::string(65536, 'x'));
+  });
+  EXPECT_THAT(sentence, HasSubstr("nobody was reading it when the time was up"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  ::close(reader);
 }
 
 TEST(AtomicFile, is_removed_by_name_where_a_signal_ends_the_process) {

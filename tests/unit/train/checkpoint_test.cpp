@@ -306,6 +306,8 @@ TEST(Checkpoint, NamesTheDifference) {
     return refusal(data, other);
   };
   EXPECT_THAT(with([](TrainOptions& o) { o.C = 2.0; }), HasSubstr("C was 1 and is 2 now"));
+  EXPECT_THAT(with([](TrainOptions& o) { o.lambda = 0.3; }),
+              HasSubstr("it was begun without lambda, which is 0.3 now"));
   EXPECT_THAT(with([](TrainOptions& o) { o.loss = parse_loss("usunier:2"); }), HasSubstr("the loss was max-hinge"));
   EXPECT_THAT(with([](TrainOptions& o) { o.bias = 1.0; }), HasSubstr("the bias"));
   EXPECT_THAT(with([](TrainOptions& o) { o.solver = SolverName::apg; }), HasSubstr("the solver was block and is apg"));
