@@ -38,8 +38,8 @@ struct Names<ScoresName> {
 };
 
 // Long jobs: their state goes to a file from time to time, and before they end without having converged. A job that is
-// resumed ends with the same bits as one that was never stopped, and for that runs on as many threads as it did. One
-// that cannot be written is a warning: the job goes on, and the one before it stays.
+// resumed ends with the same bits as one that was never stopped, on any number of threads. One that cannot be written
+// is a warning: the job goes on, and the one before it stays.
 struct Checkpoints {
   std::string path;        // "": none, or where resuming from it goes on
   double every_s = 600.0;  // how often

@@ -22,7 +22,7 @@ struct RowLengths {
 // How training ended, and the model that its certificate is about.
 struct TrainResult : Outcome {
   Model model;             // the weights as they are certified
-  int threads = 1;         // that were allowed: those of the options or, resumed, of the checkpoint
+  int threads = 1;         // that were allowed
   std::string choice;      // which solver and representation, and why: a sentence
   SparseRows dual;         // A (n x m), with TrainOptions::keep_dual
   RowLengths row_lengths;  // how long the rows were

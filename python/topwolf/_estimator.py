@@ -107,7 +107,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         server that loads before it forks) starts threads of its own.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the order in which rows are visited; None: 0. The same seed and number of threads give the same bits.
+        Seed of the order in which rows are visited; None: 0. The same seed gives the same bits, on any number of threads.
 
     verbose : int, default=0
         1: print the progress table.

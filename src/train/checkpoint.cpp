@@ -8,7 +8,7 @@
 #include "core/fail.hpp"
 #include "core/hash.hpp"
 #include "core/strict_json.hpp"
-#include "core/threads.hpp"
+#include "kernels/kernels.hpp"
 #include "topwolf/version.hpp"
 
 namespace topwolf {
@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-checkpoint";
-constexpr int format_version = 2;  // of what solvers put into a state
+constexpr int format_version = 3;  // of what solvers put into a state
 
 std::string cost_hash(const std::vector<double>& cost) {
   if (cost.empty()) return "none";
@@ -55,28 +55,10 @@ Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptio
           {"the seed", fmt::format("{}", options.seed)}};
 }
 
-TrainOptions with_threads_of_checkpoint(TrainOptions options) {
-  const std::string& path = options.checkpoints.resume;
-  if (path.empty()) return options;
-  const json threads = metadata_of(TensorFile::read(path)).value("threads", json());
-  if (!threads.is_number_unsigned() || threads < 1 || threads > 1024) {
-    fail(ErrorKind::data, "{}: is no checkpoint of this version: it does not say how many threads there were", path);
-  }
-  const int used = threads.get<int>(), asked = resolve_threads(options.threads);
-  if (used != asked && options.warn) {
-    options.warn(
-        say("{}: the job goes on with {} {}, as it was begun, not with {}: another number could change its last bits",
-            path, used, used == 1 ? "thread" : "threads", asked));
-  }
-  options.threads = used;
-  return options;
-}
-
 Checkpoint::Checkpoint(const TrainOptions& options, Identity identity)
     : path_(options.checkpoints.path.empty() ? options.checkpoints.resume : options.checkpoints.path),
       resume_(options.checkpoints.resume),
       every_s_(options.checkpoints.every_s),
-      threads_(resolve_threads(options.threads)),
       read_only_(is_read_only(path_)),
       warn_(options.warn),
       identity_(std::move(identity)) {}
@@ -84,7 +66,7 @@ Checkpoint::Checkpoint(const TrainOptions& options, Identity identity)
 std::optional<State> Checkpoint::resumed() const {
   if (resume_.empty()) return std::nullopt;
   const TensorFile file = TensorFile::read(resume_);
-  const json theirs = metadata_of(file).value("identity", json::object());
+  const json metadata = metadata_of(file), theirs = metadata.value("identity", json::object());
   for (const auto& [name, value] : identity_) {
     const auto found = theirs.find(name);
     if (found == theirs.end() || !found->is_string()) {
@@ -95,6 +77,9 @@ std::optional<State> Checkpoint::resumed() const {
       fail(ErrorKind::data, "{}: the checkpoint is of another job: {} was {} and is {} now", resume_, name, there,
            value);
     }
+  }
+  if (warn_ && metadata.value("kernels", json()) != kernels().name) {
+    warn_(say("{}: the job was begun on a processor with another instruction set: its last bits can differ", resume_));
   }
   return State::read(file);
 }
@@ -107,8 +92,9 @@ void Checkpoint::write(const State& state) {
       fail(ErrorKind::io, "{}: cannot be written: it has become read-only", path_);
     }
     state.write(
-        path_, json{{"format", format_name}, {"version", format_version}, {"identity", identity}, {"threads", threads_}}
-                   .dump());
+        path_,
+        json{{"format", format_name}, {"version", format_version}, {"identity", identity}, {"kernels", kernels().name}}
+            .dump());
     warned_.clear();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io) throw;

@@ -21,13 +21,8 @@ using Identity = std::vector<std::pair<std::string, std::string>>;
 // for no checkpoint.
 Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options);
 
-// The options as given, but with the number of threads that the checkpoint to go on from was written with: another one
-// could change the last bits. Warns where that is not the number asked for.
-TrainOptions with_threads_of_checkpoint(TrainOptions options);
-
 class Checkpoint {
  public:
-  // The threads of the options are those of the job.
   Checkpoint(const TrainOptions& options, Identity identity);
 
   bool wanted() const { return !path_.empty(); }
@@ -41,7 +36,6 @@ class Checkpoint {
  private:
   const std::string path_, resume_;
   const double every_s_;
-  const int threads_;
   const bool read_only_;  // the file, when the job began: then it may be replaced
   const Warn warn_;
   const Identity identity_;

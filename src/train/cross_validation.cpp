@@ -334,11 +334,9 @@ class CrossValidation {
 
 }  // namespace
 
-CvResult cross_validate(const Dataset& data, const CvOptions& asked,
+CvResult cross_validate(const Dataset& data, const CvOptions& options,
                         const std::function<bool(const CvProgress&)>& observer) {
   const IeeeArithmetic ieee;
-  CvOptions options = asked;
-  options.train = with_threads_of_checkpoint(options.train);
   return CrossValidation(data, options, observer).run();
 }
 

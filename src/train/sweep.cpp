@@ -145,10 +145,8 @@ class Sweep {
 
 }  // namespace
 
-SweepResult sweep(const Dataset& data, const SweepOptions& asked, const SweepObserver& observer) {
+SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepObserver& observer) {
   const IeeeArithmetic ieee;
-  SweepOptions options = asked;
-  options.train = with_threads_of_checkpoint(options.train);
   return Sweep(data, options, observer).run();
 }
 
