@@ -59,28 +59,27 @@ def run(folder, *words, limits, **options):
     )
 
 
-@pytest.mark.parametrize("command", ["train", "cv", "audit"])
-def test_without_memory_for_products_it_ends_with_6(folder, command):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_products_need_no_buffers_of_a_library(folder, command):
+    """But for the times and the threads, everything as with all the memory there is."""
     done = run(folder, *COMMANDS[command], limits=[(resource.RLIMIT_AS, 150_000 << 10)])
-    assert done.returncode == 6, (done.returncode, done.stderr)
-    assert done.stderr.startswith("topwolf: ") and done.stderr.count("\n") == 1 and "memory" in done.stderr, done.stderr
-    assert not (folder / "new.topwolf").exists()
-
-
-@pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_predictions_need_no_buffer_of_a_library(folder, command):
-    done = run(folder, *COMMANDS[command], limits=[(resource.RLIMIT_AS, 150_000 << 10)])
-    assert (done.returncode, done.stdout) == (0, run(folder, *COMMANDS[command], limits=[]).stdout), done.stderr
+    assert done.returncode == 0, done.stderr
+    if command in ("predict", "evaluate"):
+        assert done.stdout == run(folder, *COMMANDS[command], limits=[]).stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_with_any_memory_it_ends(folder, command):
     codes = set()
-    for megabytes in (100, 180, 220, 260, 320, 500, 2000):
+    for megabytes in (12, 14, 16, 18, 20, 25, 30, 40, 60, 100, 180, 320, 500, 2000):
         done = run(folder, *COMMANDS[command], limits=[(resource.RLIMIT_AS, megabytes << 20)])
+        if done.returncode == 127:  # the system cannot load the program
+            continue
         codes.add(done.returncode)
         assert done.returncode in (0, 6), (megabytes, done.returncode, done.stderr)
-    assert codes == ({0} if command in ("predict", "evaluate") else {0, 6})
+        if done.returncode == 6:
+            assert done.stderr.startswith("topwolf: ") and "memory" in done.stderr, done.stderr
+    assert codes == {0, 6}
 
 
 def as_somebody():

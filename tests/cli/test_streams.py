@@ -162,9 +162,10 @@ def on_terminal(topwolf, *args, **env):
 
 
 def test_a_terminal_shows_a_live_line_at_most_ten_times_a_second(topwolf, tmp_path):
-    data = support.write_libsvm(tmp_path / "rows.svm", *support.blobs(n=500, d=20, m=10, spread=2.0))
+    """So hard a problem that no machine comes to its end in two seconds."""
+    data = support.write_libsvm(tmp_path / "rows.svm", *support.blobs(n=4000, d=50, m=20, spread=2.0))
     env = {"NO_COLOR": ""}
-    shown = on_terminal(topwolf, "train", "--tolerance", "0", "--time-limit", "2", data, **env)
+    shown = on_terminal(topwolf, "train", "--tolerance", "0", "-c", "1000", "--time-limit", "2", data, **env)
     rewritten = [piece for piece in re.split(r"[\r\n]", shown) if "\x1b[2m" in piece]
     assert 3 <= len(rewritten) <= 21
     assert "\x1b[1m" in shown
