@@ -32,9 +32,15 @@ def environment(kind="", at=0, **more):
     return {**os.environ, "LD_PRELOAD": str(SHIM), "FAIL_CALL": kind, "FAIL_AT": str(at), **more}
 
 
-def start(folder, words, env=None, **more):
+def heed_signals():
+    """A shell that runs the tests in the background has them ignore SIGINT and SIGQUIT, and so would the program."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def start(folder, words, env=None, preexec_fn=heed_signals, **more):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([BIN, *words], cwd=folder, env=env, text=True, **pipes, **more)
+    return subprocess.Popen([BIN, *words], cwd=folder, env=env, text=True, preexec_fn=preexec_fn, **pipes, **more)
 
 
 def run(folder, words, env=None):
