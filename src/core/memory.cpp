@@ -12,6 +12,8 @@
 #include <optional>
 #include <sstream>
 
+#include "core/control_group.hpp"
+
 namespace topwolf {
 namespace {
 
@@ -67,41 +69,22 @@ void bound_by_rlimits(const std::string& root, ProcessMemory& memory) {
 
 // What a version of control groups calls its files.
 struct GroupFiles {
-  const char *folder, *limit, *used, *reclaimable;
+  const char *limit, *used, *reclaimable;
 };
-constexpr GroupFiles version_1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-                               "total_inactive_file"};
-constexpr GroupFiles version_2{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
+constexpr GroupFiles version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
+constexpr GroupFiles version_2{"memory.max", "memory.current", "inactive_file"};
 
-// The group and all above it: in a container the path may be that of the host, of which only the end is there.
-void bound_by_group(const std::string& root, std::string path, const GroupFiles& files, ProcessMemory& memory) {
-  while (true) {
-    const std::string folder = root + files.folder + path + "/";
-    const double limit = number_in(folder + files.limit);
-    if (limit < no_limit) {
-      const double used = number_in(folder + files.used);
-      // Cached files count as used, but the kernel gives them up when somebody asks for memory.
-      const double cached = number_after(folder + "memory.stat", files.reclaimable).value_or(0.0);
-      bound(memory, limit, used < no_limit ? std::max(0.0, used - cached) : 0.0,
-            fmt::format("the control group {}", path.empty() ? "/" : path));
-    }
-    if (path.empty()) return;
-    path.resize(path.rfind('/'));
-  }
-}
-
-// Lines "NUMBER:CONTROLLERS:PATH"; version 2 has the number 0 and no controllers.
 void bound_by_groups(const std::string& root, ProcessMemory& memory) {
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    std::string path = line.substr(second + 1);
-    if (path == "/" || !path.starts_with('/')) path.clear();
-    if (controllers == ",,") bound_by_group(root, path, version_2, memory);
-    if (controllers.find(",memory,") != std::string::npos) bound_by_group(root, path, version_1, memory);
-  }
+  for_control_groups(root, "memory", [&](int version, const std::string& folder, const std::string& path) {
+    const GroupFiles& files = version == 1 ? version_1 : version_2;
+    const double limit = number_in(folder + files.limit);
+    if (!(limit < no_limit)) return;
+    const double used = number_in(folder + files.used);
+    // Cached files count as used, but the kernel gives them up when somebody asks for memory.
+    const double cached = number_after(folder + "memory.stat", files.reclaimable).value_or(0.0);
+    bound(memory, limit, used < no_limit ? std::max(0.0, used - cached) : 0.0,
+          fmt::format("the control group {}", path));
+  });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/control_group.hpp"
 #include "core/fail.hpp"
 #include "core/ieee.hpp"
 
@@ -220,10 +222,13 @@ void begin_anew() {
 
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, begin_anew);
 
+// Those that the process may run on; a quota of core time counts as so many, to the nearest.
 int available_cores() {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
-  return static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 cores
+  cpu_set_t set;
+  const int cores = sched_getaffinity(0, sizeof set, &set) == 0
+                        ? CPU_COUNT(&set)
+                        : static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 cores
+  return static_cast<int>(std::max(1.0, std::min(static_cast<double>(cores), std::round(cores_allowed()))));
 }
 
 }  // namespace

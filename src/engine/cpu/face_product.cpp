@@ -105,8 +105,10 @@ class SparseProduct final : public FaceProduct<T> {
     std::vector<std::int64_t> count(static_cast<std::size_t>(X.cols), 0);
     const std::int64_t total = stored_values(X);
     for_stored(X, [&](std::int64_t, std::int64_t c, T) { ++count[static_cast<std::size_t>(c)]; });
-    // Four parts a thread, so that slow ones even out.
-    const std::int64_t parts = threads == 1 ? 1 : 4 * threads;
+    // Four parts a thread, so that slow ones even out; but not so many that a row has less in one than its search
+    // costs.
+    const std::int64_t least = 8, most = std::max<std::int64_t>(1, total / (least * std::max<std::int64_t>(1, X.rows)));
+    const std::int64_t parts = threads == 1 ? 1 : std::min<std::int64_t>(most, 4 * threads);
     std::int64_t seen = 0;
     bounds_.push_back(0);
     for (std::int64_t f = 0; f < X.cols; ++f) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 
+#include "core/control_group.hpp"
 #include "unit/core/temp_folder.hpp"
 
 namespace topwolf {
@@ -22,7 +24,8 @@ class Machine {
     std::filesystem::create_directories(std::filesystem::path(file).parent_path());
     write_text(file, text);
   }
-  ProcessMemory memory() const { return process_memory(folder_.file("")); }
+  std::string root() const { return folder_.file(""); }
+  ProcessMemory memory() const { return process_memory(root()); }
 
  private:
   TempFolder folder_;
@@ -88,6 +91,24 @@ TEST(DescribeBytes, UsesAUnitThatShowsSomething) {
   EXPECT_EQ(describe_bytes(5760.0), "5.6 KiB");
   EXPECT_EQ(describe_bytes(3.0 * 1024 * 1024), "3.0 MiB");
   EXPECT_EQ(describe_bytes(2048.0 * 1024 * 1024 * 1024), "2048.0 GiB");
+}
+
+TEST(ControlGroup, AQuotaOfCoreTimeIsSoManyCores) {
+  Machine machine;
+  EXPECT_EQ(cores_allowed(machine.root()), std::numeric_limits<double>::infinity());
+  machine.put("proc/self/cgroup", "0::/a/b\n");
+  machine.put("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  EXPECT_EQ(cores_allowed(machine.root()), std::numeric_limits<double>::infinity());
+  machine.put("sys/fs/cgroup/a/cpu.max", "250000 100000\n");
+  EXPECT_EQ(cores_allowed(machine.root()), 2.5);
+  machine.put("sys/fs/cgroup/cpu.max", "150000 100000\n");
+  EXPECT_EQ(cores_allowed(machine.root()), 1.5);
+  machine.put("proc/self/cgroup", "4:cpu,cpuacct:/jobs\n0::/\n");
+  machine.put("sys/fs/cgroup/cpu/jobs/cpu.cfs_quota_us", "-1\n");
+  machine.put("sys/fs/cgroup/cpu/jobs/cpu.cfs_period_us", "100000\n");
+  machine.put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+  machine.put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(cores_allowed(machine.root()), 0.5);
 }
 
 }  // namespace TOPWOLF_FILE
