@@ -279,8 +279,8 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         X, y, weights = self._rows(X, y, sample_weight)
         options = self._options(len(y), margins, margin_default)
         options |= {"keep_dual": self.warm_start, "start": self._start(y, last)}
-        features = to_features(X)
-        evaluations = self._evaluations(eval_set)
+        features = to_features(X, watched=callback is not None)
+        evaluations = self._evaluations(eval_set, watched=callback is not None)
         columns = _core.kept_columns(features, len(self.classes_)) if evaluations else None
         observer, table = self._observer(callback, evaluations, columns)
         result = _core.train(features, y, len(self.classes_), options, weights, observer)

@@ -40,8 +40,9 @@ def _check_numbers(numbers, size, name):
         )
 
 
-def to_features(X):
-    """X as `validate_data` returns it: float32 or float64, dense or CSR, and sound before."""
+def to_features(X, watched=False):
+    """X as `validate_data` returns it: float32 or float64, dense or CSR, and sound before. `watched`: code of the caller's runs
+    while the rows are used, and what it writes into indices must lead nobody out of the matrix."""
     if X.shape[1] > _MOST_COLUMNS:
         raise ValueError(f"X has {X.shape[1]} features, but at most {_MOST_COLUMNS} are supported.")
     if not sparse.issparse(X):
@@ -52,6 +53,8 @@ def to_features(X):
     indices, indptr = X.indices, X.indptr
     if indices.dtype != indptr.dtype:
         indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    if watched:
+        indices, indptr = indices.copy(), indptr.copy()
     return _core.csr(*map(np.ascontiguousarray, (X.data, indices, indptr)), X.shape[1])
 
 

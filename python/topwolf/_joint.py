@@ -132,7 +132,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
         probe = self._probe(m)
         options = {**probe._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
         observer, table = probe._observer(callback, {}, None)
-        result = _core.train_tensor(to_features(rows), numbers_of, m, options, weights, observer)
+        result = _core.train_tensor(to_features(rows, watched=callback is not None), numbers_of, m, options, weights, observer)
         if table is not None:
             table.finish()
         self._take(result, m)

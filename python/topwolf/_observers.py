@@ -17,7 +17,7 @@ _EVALUATED_KS = (1, 3, 5, 10)
 class Observed:
     """The part of :class:`TopwolfClassifier` that is called after every pass."""
 
-    def _evaluations(self, eval_set):
+    def _evaluations(self, eval_set, watched):
         """Name: (features, class numbers, errors so far)."""
         evaluations = {}
         ks = [k for k in _EVALUATED_KS if k < len(self.classes_)]
@@ -26,7 +26,7 @@ class Observed:
         for number, (X, y) in enumerate(eval_set or []):
             X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
             errors = {f"top_{k}_error": [] for k in ks}
-            evaluations[f"validation_{number}"] = (to_features(X), self._class_numbers(y), errors)
+            evaluations[f"validation_{number}"] = (to_features(X, watched), self._class_numbers(y), errors)
         return evaluations
 
     def _observer(self, callback, evaluations, columns):

@@ -197,8 +197,8 @@ class_weight, n_jobs, random_state, verbose
         folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
         self._check_folds(folds)
         options = {**self._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
-        features = to_features(X)
         judge = None if self.scoring in (None, "accuracy", *_METRICS) else self._judge(X, y, folds)
+        features = to_features(X, watched=judge is not None)
         metric = self.scoring if self.scoring in _METRICS else "top1"
         result = _core.cross_validate(
             features, y, len(self.classes_), options, weights, grid, folds, metric, judge, self.refit, self._narrator()

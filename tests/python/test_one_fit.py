@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from topwolf import TopwolfClassifier, TopwolfClassifierCV, TopwolfJointClassifier, _core
 
@@ -80,6 +81,24 @@ def test_what_a_callback_does_to_the_estimator_is_undone():
     np.testing.assert_array_equal(clf.coef_, expected.coef_)
     assert (clf.primal_, clf.dual_, clf.status_) == (expected.primal_, expected.dual_, "converged")
     assert "C=50" not in clf._provenance["command"]
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_indices_that_a_callback_overwrites_are_not_followed(index):
+    X = sparse.random(300, 40, 0.1, "csr", random_state=0)
+    y = np.arange(300) % 3
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    expected = TopwolfClassifier(tol=1e-6).fit(X, y)
+    held_out = X.copy()
+
+    def overwrite(record):
+        for mine in (X, held_out):
+            mine.indices[:] = 10**9
+            mine.indptr[1:] = 10**9
+
+    clf = TopwolfClassifier(tol=1e-6).fit(X, y, callback=overwrite, eval_set=[(held_out, y)])
+    np.testing.assert_array_equal(clf.coef_, expected.coef_)
+    assert clf.primal_ == expected.primal_ and len(clf.evals_result_["validation_0"]["top_1_error"]) == clf.n_iter_
 
 
 def test_two_threads_that_fit_one_estimator_do_not_mix():
