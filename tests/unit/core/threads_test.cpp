@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
+#include "support/threads_meet.hpp"
 #include "topwolf/error.hpp"
 
 namespace topwolf {
@@ -33,12 +34,7 @@ TEST(Threads, ALoopVisitsEveryIndexOnce) {
 }
 
 TEST(Threads, SeveralThreadsWorkAtTheSameTime) {
-  std::atomic<int> waiting = 0;
-  parallel_for(3, 3, [&](std::int64_t) {
-    ++waiting;
-    while (waiting < 3) std::this_thread::yield();
-  });
-  EXPECT_EQ(waiting, 3);
+  EXPECT_TRUE(testing::threads_meet(3));
 }
 
 TEST(Threads, NoTwoThreadsOfALoopHaveTheSameNumber) {
@@ -130,14 +126,7 @@ bool holds_in_child(const Work& work) {
 
 TEST(Threads, AForkedChildStartsItsOwn) {
   EXPECT_EQ(sum_below(1000, 4), 499500);
-  const auto both_meet = [] {
-    std::atomic<int> waiting = 0;
-    parallel_for(2, 2, [&](std::int64_t) {
-      ++waiting;
-      while (waiting < 2) std::this_thread::yield();
-    });
-    return waiting == 2;
-  };
+  const auto both_meet = [] { return testing::threads_meet(2); };
   EXPECT_TRUE(holds_in_child(both_meet));
   EXPECT_TRUE(holds_in_child([&] { return both_meet() && holds_in_child(both_meet); }));
   EXPECT_TRUE(both_meet());

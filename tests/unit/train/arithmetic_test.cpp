@@ -12,6 +12,7 @@
 
 #include "core/ieee.hpp"
 #include "core/threads.hpp"
+#include "support/threads_meet.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf {
@@ -76,14 +77,10 @@ TEST(Arithmetic, RoundsToNearestInside) {
 
 TEST(Arithmetic, IsIeeeInHelpersWhoeverStartedThem) {
   const Flushing mode;
-  std::atomic<int> waiting = 0, flushed = 0;
+  std::atomic<int> flushed = 0;
   const unsigned caller = _mm_getcsr();
-  on_threads(4, [&] {
-    ++waiting;
-    while (waiting < 4) {
-    }
-    flushed += thread_number() != 0 && (_mm_getcsr() & flushing) != 0 ? 1 : 0;
-  });
+  EXPECT_TRUE(
+      testing::threads_meet(4, [&] { flushed += thread_number() != 0 && (_mm_getcsr() & flushing) != 0 ? 1 : 0; }));
   EXPECT_EQ(flushed, 0);
   EXPECT_EQ(_mm_getcsr() & flushing, caller & flushing);
 }
