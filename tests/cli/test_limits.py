@@ -17,7 +17,7 @@ COMMANDS = {
     "train": ["train", "-q", *ROWS, "new.topwolf"],
     "predict": ["predict", *ROWS, "old.topwolf"],
     "evaluate": ["evaluate", *ROWS, "old.topwolf"],
-    "cv": ["cv", "-q", *ROWS, "new.topwolf", "-c", "0.1,1"],
+    "cv": ["cv", "-q", *ROWS, "new.topwolf", "-c", "0.1,1", "--tolerance", "0.1"],
     "audit": ["audit", "-q", *ROWS, "old.topwolf", "-c", "1"],
 }
 
