@@ -136,9 +136,12 @@ constexpr std::array option_rows{
         "has 1; with another value the intercepts stay what they are."},
     OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", training,
               "Scale rows to unit length or columns to maximum 1; kept in the model and applied again by predict."},
-    OptionRow{"solver", 0, "auto|block|apg|lsfw|stdfw|pg", "auto|block|apg|lsfw|stdfw|pg", "auto", "Solver", training,
-              "Exact block ascent (what auto takes), accelerated projected gradient on the dual, Frank-Wolfe with line "
-              "search, Frank-Wolfe with the standard step, or projected gradient."},
+    OptionRow{
+        "solver", 0, "auto|block|newton|apg|lsfw|stdfw|pg", "auto|block|newton|apg|lsfw|stdfw|pg", "auto", "Solver",
+        training,
+        "Exact block ascent (what auto takes), Newton steps on the primal (auto, where there are thousands of rows "
+        "for every weight), accelerated projected gradient on the dual, Frank-Wolfe with line search, Frank-Wolfe "
+        "with the standard step, or projected gradient."},
     OptionRow{"scores", 0, "auto|weights|gram", "auto|weights|gram", "auto", "Solver", training,
               "How block holds the scores: from the weights, or all of them with the matrix X X^T; auto takes what "
               "should be faster."},

@@ -16,6 +16,7 @@ namespace topwolf {
 enum class SolverName {
   automatic,  // block, or lsfw where that does not fit into memory
   block,      // block ascent: every row set to its exact maximiser, and steps of all rows at once
+  newton,     // Newton steps on the primal, for very many rows and few weights
   apg,        // accelerated projected gradient
   lsfw,       // Frank-Wolfe with exact line search
   stdfw,      // Frank-Wolfe with steps 2/(t + 1)
@@ -23,7 +24,7 @@ enum class SolverName {
 };
 template <>
 struct Names<SolverName> {
-  static constexpr std::array<std::string_view, 6> all{"auto", "block", "apg", "lsfw", "stdfw", "pg"};
+  static constexpr std::array<std::string_view, 7> all{"auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"};
 };
 
 // How the block solver holds the scores.

@@ -25,7 +25,7 @@ from ._structure import from_arrays
 from ._weights import antisymmetric, without_claim
 
 _LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
-_SOLVERS = {"auto", "block", "apg", "lsfw", "stdfw", "pg"}
+_SOLVERS = {"auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"}
 _LARGEST = int(np.iinfo(np.int64).max)
 _MOST_JOBS = int(np.iinfo(np.int32).max)
 
@@ -80,8 +80,9 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         A relative duality gap: fitting ends when (primal - dual) <= tol * primal, which proves that the optimum is at
         least (1 - tol) times the objective reached. Unlike LIBLINEAR's ``tol`` this is a guarantee about the answer.
 
-    solver : {"auto", "block", "apg", "lsfw", "stdfw", "pg"}, default="auto"
-        ``auto`` is ``block``, exact block ascent, wherever it fits into memory.
+    solver : {"auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"}, default="auto"
+        ``auto`` is ``block``, exact block ascent, wherever it fits into memory, and ``newton`` where there are thousands of
+        rows for every weight.
 
     max_iter : int, default=100000
         Passes over the data, as many as the command line allows: `tol` and `time_limit` are what ends a fit.

@@ -147,6 +147,27 @@ class BlockAscent {
   virtual void exchange(State& state) = 0;
 };
 
+// ---- Newton steps in W (N1)
+
+// At W, where the loss is smoothed by `extra` more than the problem says.
+struct NewtonSums {
+  double phi = 0.0;       // loss, or envelope, as the problem has it
+  double smoothed = 0.0;  // with the extra smoothing
+  double c_u = 0.0;       // <c, u>, u being minus the gradient of the latter
+  double u_norm2 = 0.0;   // ||u||^2
+};
+
+// What an engine can say whose problem has few weights: matrices over all of them are dense.
+class NewtonRows {
+ public:
+  virtual ~NewtonRows() = default;
+  // One pass at W: scores, gradients u_i into U, W(U) into W_U, sums.
+  virtual NewtonSums look(const std::vector<double>& W, double extra, Dual& U, std::vector<double>& W_U) = 0;
+  // H (dimension x dimension, row by row) becomes minus the derivative of W(U) by W, as long as every u_i stays on its
+  // face: its lower triangle, and what lies in the same m x m blocks. `smoothing` is that of U, in all.
+  virtual void derivative(const Dual& U, double smoothing, std::vector<double>& H) = 0;
+};
+
 // ---- The engine
 
 class Engine {
@@ -201,6 +222,9 @@ class Engine {
   // The one ascent that the engine has room for; its working scores outlive a run, so that the next can begin with
   // them.
   virtual BlockAscent& block_ascent() = 0;
+
+  // Null where there are none: classes that share weights, or a psi of one's own.
+  virtual NewtonRows* newton() { return nullptr; }
 
   // ---- Duals
 

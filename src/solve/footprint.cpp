@@ -41,13 +41,15 @@ double block_bytes(const Workload& work, bool gram) {
   return rows + 4.0 * wide * W + work.number * (gram ? work.m * work.n + packed : 2.0 * W);
 }
 
-// Each W is held by whoever is named in batch.cpp and apg.cpp, then twice while it is certified.
+// Each W is held by whoever is named in batch.cpp, apg.cpp and newton.cpp, then twice while it is certified; newton has
+// a matrix over all weights besides.
 double batch_bytes(const Workload& work, SolverName solver) {
-  const bool apg = solver == SolverName::apg;
-  const double held = apg ? 6.0 : 4.0, duals = apg ? 3.0 : work.holds_dual ? 2.0 : 0.0;
+  const bool newton = solver == SolverName::newton, three = newton || solver == SolverName::apg;
+  const double held = three ? 6.0 : 4.0, duals = three ? 3.0 : work.holds_dual ? 2.0 : 0.0;
+  const double matrix = newton ? wide * work.m * work.D * work.m * work.D : 0.0;
   const double W = work.m * work.D, V = work.class_columns * work.D;
   const double weights = V > 0.0 ? wide * ((held + 1.0) * V + 3.0 * W) : wide * (held + 2.0) * W;
-  return weights + work.number * W + duals * dual_bytes(work);
+  return weights + work.number * W + duals * dual_bytes(work) + matrix;
 }
 
 }  // namespace
@@ -89,10 +91,11 @@ Effort expected_effort(const Workload& work, SolverName solver, bool gram) {
     return {visits_per_row, visits_per_row * n * (n * sum + m * gathered) + 0.5 * n * n * d * gram_product};
   }
   const double row = work.sparse ? visit + d * m * sparse_product : visit + d * (m + block) * product;
-  const double passes = solver == SolverName::block  ? visits_per_row
-                        : solver == SolverName::apg  ? 200.0
-                        : solver == SolverName::lsfw ? 1000.0
-                                                     : 5000.0;
+  const double passes = solver == SolverName::block    ? visits_per_row
+                        : solver == SolverName::newton ? 15.0
+                        : solver == SolverName::apg    ? 200.0
+                        : solver == SolverName::lsfw   ? 1000.0
+                                                       : 5000.0;
   return {passes, passes * n * row};
 }
 

@@ -40,6 +40,13 @@ bool choose_gram(const Workload& work, ScoresName asked, const ProcessMemory& me
   return gram < weights;
 }
 
+// Very many rows and few weights: then a step's matrix costs less than a pass, and a dozen steps are enough, however
+// badly the problem is conditioned. Block ascent has a row's visit to pay for every row and epoch.
+bool suits_newton(const Workload& work) {
+  constexpr double rows_per_weight = 5000.0;
+  return work.class_columns == 0.0 && work.n >= rows_per_weight * work.m * work.D;
+}
+
 // The first change of options with which the job would fit, beginning with those that cost least.
 Sentence remedy_for(const Workload& work, const Method& method, const ProcessMemory& memory) {
   const auto sentence = [](const char* field, std::string_view value, double bytes) {
@@ -78,7 +85,9 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
   const double lsfw = training_bytes(work, SolverName::lsfw, false);
   const bool free = options.solver == SolverName::automatic && options.scores == ScoresName::automatic;
   const bool too_large = free && !fits(block, memory) && lsfw < block;
+  const bool newton = free && suits_newton(work) && fits(training_bytes(work, SolverName::newton, false), memory);
   method.solver = options.solver != SolverName::automatic ? options.solver
+                  : newton                                ? SolverName::newton
                   : too_large                             ? SolverName::lsfw
                                                           : SolverName::block;
   method.name = to_string(method.solver);
@@ -88,8 +97,9 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
     method.choice =
         fmt::format("block ascent with scores from the {}: {}", method.gram ? "Gram matrix" : "weights", why);
   } else {
-    method.choice = too_large ? fmt::format("{}: block ascent would take {:.1f} GB", method.name, block / 1e9)
-                              : fmt::format("{}: as asked", method.name);
+    method.choice = newton      ? fmt::format("newton: {:.0f} rows for every weight", work.n / (work.m * work.D))
+                    : too_large ? fmt::format("{}: block ascent would take {:.1f} GB", method.name, block / 1e9)
+                                : fmt::format("{}: as asked", method.name);
   }
   method.bytes = training_bytes(work, method.solver, method.gram);
   if (!fits(method.bytes, memory)) method.remedy = remedy_for(work, method, memory);
@@ -118,6 +128,7 @@ std::unique_ptr<Solver> make_solver(SolverName name, const TrainOptions& options
                                     int threads) {
   if (name == SolverName::block) return make_block_solver(engine, std::move(from), {.seed = options.seed});
   if (name == SolverName::apg) return make_apg_solver(engine, std::move(from), threads);
+  if (name == SolverName::newton) return make_newton_solver(engine, std::move(from), threads);
   BatchOptions batch = name == SolverName::stdfw ? stdfw_options : name == SolverName::pg ? pg_options : lsfw_options;
   batch.keep_dual = options.keep_dual;
   batch.threads = threads;

@@ -15,6 +15,10 @@ std::unique_ptr<Solver> make_block_solver(Engine& engine, Start from, const Bloc
 
 std::unique_ptr<Solver> make_apg_solver(Engine& engine, Start from, int threads);
 
+// ---- Newton steps on the primal, for few weights (newton.cpp)
+
+std::unique_ptr<Solver> make_newton_solver(Engine& engine, Start from, int threads);
+
 // ---- The batch methods: LSFW, StdFW and PG (batch.cpp)
 
 enum class StepRule {

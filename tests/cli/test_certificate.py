@@ -6,7 +6,7 @@ import pytest
 
 import support
 
-SOLVERS = ["block", "apg", "lsfw", "stdfw", "pg"]
+SOLVERS = ["block", "newton", "apg", "lsfw", "stdfw", "pg"]
 
 
 def claim_holds(topwolf, data, *options):
@@ -94,10 +94,17 @@ def test_class_features_whose_products_vanish(topwolf):
                 "train", rows, "m.topwolf", *options, "--lambda", scale, "--solver", solver, "--max-iterations", passes,
                 code=(0, 5),
             )
-            for solver in SOLVERS
+            for solver in set(SOLVERS) - {"newton"}
             for passes in ("1", "3", "30")
         ]
         assert max(claim["dual"] for claim in claims) <= min(claim["primal"] for claim in claims) * (1 + 1e-12)
+
+
+def test_newton_refuses_classes_that_share_weights(topwolf):
+    rows = topwolf.write("rows.csv", "label,x\na,1\nb,-7\n")
+    phi = topwolf.write("phi.csv", "label,p,q\na,1,0\nb,1,1\n")
+    done = topwolf("train", rows, "m.topwolf", "--class-features", phi, "--solver", "newton", code=2)
+    assert done.stderr == "topwolf: --solver newton wants weights of its own for every class\n"
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

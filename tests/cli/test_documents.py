@@ -67,7 +67,7 @@ def test_bash_completes_commands_options_choices_and_files(topwolf, train_svm):
     assert complete(topwolf, "topwolf", "e") == ["evaluate"]
     assert complete(topwolf, "topwolf", "train", "--max-i") == ["--max-iterations"]
     assert complete(topwolf, "topwolf", "predict", "--max-i") == []
-    assert complete(topwolf, "topwolf", "train", "--solver", "") == ["auto", "block", "apg", "lsfw", "stdfw", "pg"]
+    assert complete(topwolf, "topwolf", "train", "--solver", "") == ["auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"]
     assert complete(topwolf, "topwolf", "train", "--loss", "weighted-u") == ["weighted-usunier"]
     assert complete(topwolf, "topwolf", "train", "tr") == ["train.svm"]
 

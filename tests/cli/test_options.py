@@ -97,7 +97,7 @@ def test_conflicts_between_options_exit_2(topwolf, options, saying):
         (["--smoothing", "-1"], "smoothing"),
         (["--threads", "-1"], "from 0 to"),
         (["--seed", "-1"], "from 0 to"),
-        (["--solver", "sgd"], "auto, block, apg, lsfw, stdfw or pg"),
+        (["--solver", "sgd"], "auto, block, newton, apg, lsfw, stdfw or pg"),
         (["--normalize", "l2"], "none, unit or maxabs"),
         (["--precision", "float16"], "float32 or float64"),
         (["--index-base", "2"], "auto, 0 or 1"),

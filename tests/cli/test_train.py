@@ -72,7 +72,7 @@ def test_lambda_and_C_are_two_names_of_one_thing(topwolf, train_svm):
     assert by_c["primal"] == pytest.approx(by_lambda["primal"], rel=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["auto", "block", "apg", "lsfw", "stdfw", "pg"])
+@pytest.mark.parametrize("solver", ["auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"])
 @pytest.mark.parametrize("loss", ["max-hinge", "top-k:3", "usunier:3", "weighted-top-k", "weighted-usunier"])
 def test_every_loss_with_every_solver_gives_bounds_of_the_same_optimum(topwolf, train_svm, solver, loss):
     exact = topwolf.json("train", "--precision", "float64", "--tolerance", "1e-4", "--loss", loss, train_svm)
@@ -304,7 +304,7 @@ def test_numbers_beyond_a_double_are_refused(topwolf, train_svm):
     topwolf.refuses("train", "--threads", "100000", train_svm, code=2, saying="threads")
 
 
-@pytest.mark.parametrize("solver", ["apg", "lsfw", "stdfw", "pg"])
+@pytest.mark.parametrize("solver", ["newton", "apg", "lsfw", "stdfw", "pg"])
 def test_the_dual_is_never_below_that_of_nothing(topwolf, train_svm, solver):
     result = topwolf.json(
         "train", "--solver", solver, "-c", "1e6", "--max-iterations", "2", "--dual", "m.dual", train_svm, "m", code=5

@@ -23,11 +23,9 @@ struct SolverKind {
   bool starts;   // from a dual that is given
 };
 
-constexpr SolverKind solver_kinds[] = {{SolverName::block, true, true},
-                                       {SolverName::apg, true, true},
-                                       {SolverName::lsfw, true, true},
-                                       {SolverName::stdfw, false, false},
-                                       {SolverName::pg, false, false}};
+constexpr SolverKind solver_kinds[] = {{SolverName::block, true, true},   {SolverName::newton, true, true},
+                                       {SolverName::apg, true, true},     {SolverName::lsfw, true, true},
+                                       {SolverName::stdfw, false, false}, {SolverName::pg, false, false}};
 
 using Setting = std::tuple<SolverKind, EngineKind>;
 
@@ -206,11 +204,28 @@ TEST_P(SolverContract, ContinuesWithAnotherLambda) {
   });
 }
 
+bool differentiates(const EngineKind& kind) {
+  return EngineCase(kind, testing::contract_losses().front(), {}).engine()->newton() != nullptr;
+}
+
+// Those that offer no second derivatives are refused by the one solver that wants them, in a sentence.
+TEST(SolverContract, NewtonIsRefusedWhereItCannotBe) {
+  int refused = 0;
+  for (const EngineKind& kind : testing::engine_kinds()) {
+    if (differentiates(kind)) continue;
+    const auto engine = EngineCase(kind, testing::contract_losses().front(), {}).engine();
+    EXPECT_THROW(make_solver(SolverName::newton, {}, *engine, {}, 1), Error) << kind.name;
+    ++refused;
+  }
+  EXPECT_GT(refused, 0);
+}
+
 std::vector<Setting> settings() {
   std::vector<Setting> out;
   for (const SolverKind& solver : solver_kinds) {
     for (const EngineKind& engine : testing::engine_kinds()) {
       if (engine.gram && solver.name != SolverName::block) continue;  // nobody else looks at it
+      if (solver.name == SolverName::newton && !differentiates(engine)) continue;
       out.emplace_back(solver, engine);
     }
   }

@@ -29,6 +29,7 @@ struct Job {
 };
 constexpr Job jobs[] = {{"block.gram", SolverName::block, ScoresName::gram, "top-k:2", 0.0, true},
                         {"block.weights", SolverName::block, ScoresName::weights, "usunier:2", 0.1, true},
+                        {"newton", SolverName::newton, ScoresName::automatic, "max-hinge", 0.0, true},
                         {"apg", SolverName::apg, ScoresName::automatic, "max-hinge", 0.0, true},
                         {"lsfw", SolverName::lsfw, ScoresName::automatic, "top-k:2", 0.0, false},
                         {"pg", SolverName::pg, ScoresName::automatic, "usunier:2", 0.1, false}};

@@ -358,7 +358,7 @@ def test_warm_start(digits):
     warm.fit(X[:500], y[:500])
     assert warm.status_ == "converged"
     assert warm.set_params(warm_start=False).fit(X, y)._dual is None
-    for solver in ("block", "apg", "lsfw", "stdfw", "pg"):
+    for solver in ("block", "newton", "apg", "lsfw", "stdfw", "pg"):
         again = TopwolfClassifier(solver=solver, warm_start=True, max_iter=5, tol=0.5)
         assert again.fit(X, y).fit(X, y).n_iter_ <= 5
 
@@ -393,7 +393,7 @@ def test_the_callback_sees_every_pass_and_can_stop(digits):
     assert clf.primal_ >= clf.dual_
 
 
-@pytest.mark.parametrize("solver", ["block", "apg", "lsfw", "stdfw", "pg"])
+@pytest.mark.parametrize("solver", ["block", "newton", "apg", "lsfw", "stdfw", "pg"])
 def test_the_callback_can_look_at_the_weights(digits, solver):
     X, y = digits
     looked = []

@@ -204,7 +204,7 @@ def flushing(tmp_path):
     mode.set(before)
 
 
-@pytest.mark.parametrize("solver", ["block", "apg", "lsfw"])
+@pytest.mark.parametrize("solver", ["block", "newton", "apg", "lsfw"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_subnormal_numbers_count_whatever_the_process_has_loaded(flushing, solver, threads, tmp_path):
     tiny = np.array([[1e-40], [-1e-40], [2e-40]], np.float32)
@@ -262,7 +262,7 @@ def test_python_ends_quietly_while_a_daemon_thread_is_at_work(kind):
         assert (done.returncode, done.stdout, done.stderr) == (0, "the end\n", "")
 
 
-@pytest.mark.parametrize("solver", ["block", "lsfw", "apg"])
+@pytest.mark.parametrize("solver", ["block", "newton", "lsfw", "apg"])
 def test_margins_and_class_features_are_those_of_the_beginning(solver):
     rng = np.random.default_rng(0)
     y = np.arange(40) % 4

@@ -14,6 +14,7 @@ template <class T>
 class KroneckerMap {
  public:
   using Real = T;
+  static constexpr bool kronecker = true;
   KroneckerMap(const Problem& problem, GramChoice gram, int threads)
       : X_(problem.X),
         n_(problem.n),

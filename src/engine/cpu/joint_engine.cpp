@@ -141,6 +141,7 @@ class JointScores final : public BlockScores, public FaceScores {
 class AnyMap {
  public:
   using Real = double;
+  static constexpr bool kronecker = false;
   explicit AnyMap(const JointMap& psi) : psi_(&psi) {}
 
   Geometry geometry() const {

@@ -11,6 +11,7 @@
 #include "core/aligned.hpp"
 #include "core/threads.hpp"
 #include "engine/cpu/accumulator.hpp"
+#include "engine/cpu/newton_matrix.hpp"
 #include "engine/cpu/scorer.hpp"
 #include "engine/host/engine.hpp"
 #include "engine/host/row_pass.hpp"
@@ -26,9 +27,11 @@ namespace topwolf {
 //   terms(i), longest_weights(W)           how many products a score sums, and how long the weights of a class are
 //   add(panels, W)                         W += sum of the entries times psi
 //   block_scores(problem, lengths2, threads, pause)
+//   kronecker                              whether scores are products of weights and the problem's rows
 template <class Map>
-class PanelEngine final : public HostEngine {
+class PanelEngine final : public HostEngine, public NewtonRows {
   using T = typename Map::Real;
+  static constexpr bool offers_newton = Map::kronecker;
 
  public:
   PanelEngine(const Problem& problem, Map map, SharedLengths lengths2, int threads)
@@ -97,6 +100,31 @@ class PanelEngine final : public HostEngine {
       }
     });
     return total(sums);
+  }
+
+  NewtonRows* newton() override { return offers_newton ? this : nullptr; }
+
+  NewtonSums look(const std::vector<double>& W, double extra, Dual& U, std::vector<double>& W_U) override {
+    map_.set_weights(W);
+    Loss smooth = problem_.loss;
+    smooth.smoothing += extra;
+    std::vector<NewtonSums> sums(static_cast<std::size_t>(panels_));
+    accumulate_chunks<true>(W_U, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
+      auto& mine = space_[static_cast<std::size_t>(thread_number())];
+      const auto [begin, end] = score_panel(map_, panel, mine);
+      for (std::int64_t i = begin; i < end; ++i) {
+        newton_row(problem_, smooth, i, mine.S.data() + (i - begin) * problem_.m, mine.row,
+                   sums[static_cast<std::size_t>(panel)]);
+        append(i, mine.row.u, entries);
+        on_host(U).assign(i, mine.row.u);
+      }
+    });
+    return total(sums);
+  }
+
+  void derivative(const Dual& U, double smoothing, std::vector<double>& H) override {
+    stop_if_asked();
+    if constexpr (offers_newton) newton_matrix(problem_, on_host(U), smoothing, threads(), H);
   }
 
   void weights_of(const Dual& A, std::vector<double>& W) override {

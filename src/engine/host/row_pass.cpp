@@ -70,6 +70,18 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
   sums.distance2 += omega * squared_norm(space.step);
 }
 
+template <class T>
+void newton_row(const Problem& problem, const Loss& smooth, std::int64_t i, const T* s, RowSpace& space,
+                NewtonSums& sums) {
+  const RowMargins delta = problem.margins(i);
+  const std::int64_t y = problem.label(i);
+  const double omega = problem.weight(i);
+  sums.phi += omega * row_loss(problem, i, s, space);
+  sums.smoothed += omega * envelope(smooth, delta, s, problem.m, y, space.u, space.scratch);
+  sums.c_u += omega * dot_c(delta, y, space.u);
+  sums.u_norm2 += omega * squared_norm(space.u);
+}
+
 namespace {
 
 // How far rounding can have driven the difference of two scores, whatever the loss does with it afterwards: a few
@@ -194,6 +206,13 @@ void add(const AscentSums& part, AscentSums& total) {
   total.distance2 += part.distance2;
 }
 
+void add(const NewtonSums& part, NewtonSums& total) {
+  total.phi += part.phi;
+  total.smoothed += part.smoothed;
+  total.c_u += part.c_u;
+  total.u_norm2 += part.u_norm2;
+}
+
 void add(const LossSum& part, LossSum& total) {
   total.sum += part.sum;
   total.rounding += part.rounding;
@@ -202,6 +221,8 @@ void add(const LossSum& part, LossSum& total) {
 
 template void pass_row(const Problem&, std::int64_t, float*, Direction, RowView, RowSpace&, PassSums&);
 template void pass_row(const Problem&, std::int64_t, double*, Direction, RowView, RowSpace&, PassSums&);
+template void newton_row(const Problem&, const Loss&, std::int64_t, const float*, RowSpace&, NewtonSums&);
+template void newton_row(const Problem&, const Loss&, std::int64_t, const double*, RowSpace&, NewtonSums&);
 template void ascend_row(const Problem&, std::int64_t, const float*, RowView, RowView, double, double, SparseRow&,
                          RowSpace&, AscentSums&);
 template void ascend_row(const Problem&, std::int64_t, const double*, RowView, RowView, double, double, SparseRow&,

@@ -23,6 +23,12 @@ template <class T>
 void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alpha, RowView alpha_old, double mu,
                 double q, SparseRow& next, RowSpace& space, AscentSums& sums);
 
+// N1. u = -grad Phi (into space.u), where `smooth` is the problem's loss with more smoothing, and what the row adds to
+// the sums.
+template <class T>
+void newton_row(const Problem& problem, const Loss& smooth, std::int64_t i, const T* s, RowSpace& space,
+                NewtonSums& sums);
+
 // G1. Phi at scores in double that are sums of `terms` products, none longer than `longest`; not weighted. Not a number
 // where a score overflowed, which must not pass for a small loss. LossSum::least, too, where it is asked for.
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
@@ -35,6 +41,7 @@ std::int32_t rank(const double* s, std::int64_t m, std::int64_t y);
 
 void add(const PassSums& part, PassSums& total);
 void add(const AscentSums& part, AscentSums& total);
+void add(const NewtonSums& part, NewtonSums& total);
 void add(const LossSum& part, LossSum& total);
 
 }  // namespace topwolf

@@ -35,7 +35,7 @@ TEST(Method, from_the_Gram_matrix_only_where_a_quarter_of_the_memory_holds_it) {
 }
 
 TEST(Method, is_lsfw_where_the_rows_of_block_ascent_do_not_fit) {
-  const Workload many = dense(1e8, 10, 10);
+  const Workload many = dense(1e8, 200, 200);
   const double block = training_bytes(many, SolverName::block, false),
                lsfw = training_bytes(many, SolverName::lsfw, false);
   ASSERT_LT(2.0 * lsfw, block);
@@ -45,6 +45,19 @@ TEST(Method, is_lsfw_where_the_rows_of_block_ascent_do_not_fit) {
   EXPECT_TRUE(method.remedy.empty());
   check_memory(method);
   EXPECT_EQ(choose_method(many, {}, memory_of(2.0 * block)).solver, SolverName::block);
+}
+
+TEST(Method, is_newton_where_there_are_thousands_of_rows_for_every_weight) {
+  const Workload tall = dense(1e6, 10, 5), wide = dense(1e6, 100, 50);
+  const Method method = choose_method(tall, {}, memory_of(8e9));
+  EXPECT_EQ(method.solver, SolverName::newton);
+  EXPECT_THAT(method.choice, HasSubstr("20000 rows for every weight"));
+  EXPECT_EQ(choose_method(wide, {}, memory_of(8e9)).solver, SolverName::block);
+  EXPECT_EQ(choose_method(tall, asking(SolverName::automatic, ScoresName::weights), memory_of(8e9)).solver,
+            SolverName::block);
+  Workload shared = tall;
+  shared.class_columns = 3;
+  EXPECT_EQ(choose_method(shared, {}, memory_of(8e9)).solver, SolverName::block);
 }
 
 TEST(Method, that_does_not_fit_is_refused_with_what_would) {
@@ -73,7 +86,8 @@ TEST(Method, that_does_not_fit_is_refused_with_what_would) {
 
 TEST(Method, takes_more_memory_with_more_of_everything) {
   const Workload small = dense(1000, 100, 100);
-  for (const SolverName solver : {SolverName::block, SolverName::apg, SolverName::lsfw, SolverName::stdfw}) {
+  for (const SolverName solver :
+       {SolverName::block, SolverName::newton, SolverName::apg, SolverName::lsfw, SolverName::stdfw}) {
     for (const bool gram : {false, true}) {
       if (gram && solver != SolverName::block) continue;
       const double bytes = training_bytes(small, solver, gram);

@@ -169,7 +169,8 @@ Trial random_trial(std::uint64_t seed) {
   if (rng.uniform() < 0.3) add_costs(rng, n, m, trial);
   if (rng.uniform() < 0.2 && options.loss.cost_matrix.empty()) add_structure(rng, m, trial);
   options.C = rng.uniform() < 0.3 ? 1.0 : power(rng, -reach.C, reach.C);
-  options.solver = static_cast<SolverName>(rng.below(6));
+  options.solver = static_cast<SolverName>(rng.below(7));
+  if (options.solver == SolverName::newton && trial.data.class_features.rows() > 0) options.solver = SolverName::block;
   if (options.solver <= SolverName::block) options.scores = static_cast<ScoresName>(rng.below(3));
   if (rng.uniform() < 0.3) options.bias = rng.uniform() < 0.5 ? 1.0 : power(rng, -3, 3);
   const std::int64_t limits[] = {1, 2, 3, 10, 100, 300};

@@ -122,6 +122,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, Resumed,
                                            Method{SolverName::block, ScoresName::gram, Storage::dense64, 0.1},
                                            Method{SolverName::block, ScoresName::weights, Storage::dense32, 0.0},
                                            Method{SolverName::block, ScoresName::weights, Storage::csr32, 0.0},
+                                           Method{SolverName::newton, ScoresName::automatic, Storage::dense32, 0.0},
+                                           Method{SolverName::newton, ScoresName::automatic, Storage::csr32, 0.5},
                                            Method{SolverName::apg, ScoresName::automatic, Storage::dense32, 0.0},
                                            Method{SolverName::lsfw, ScoresName::automatic, Storage::dense32, 0.0},
                                            Method{SolverName::lsfw, ScoresName::automatic, Storage::dense32, 0.1},
@@ -344,7 +346,7 @@ TEST(Checkpoint, CutShortOrForeignIsRefused) {
 TEST(Checkpoint, ArraysOfTheWrongSizeAreRefused) {
   const Dataset data = rows();
   const TempFolder folder;
-  for (const SolverName solver : {SolverName::block, SolverName::apg, SolverName::lsfw}) {
+  for (const SolverName solver : {SolverName::block, SolverName::newton, SolverName::apg, SolverName::lsfw}) {
     TrainOptions options;
     options.solver = solver;
     options.checkpoints.path = folder.file("checkpoint");

@@ -65,7 +65,7 @@ double peak_megabytes() {
 
 TEST(FewFeatures, train_to_the_same_bits_as_if_the_others_did_not_exist) {
   const Dataset narrow = narrow_data(), wide = spread_out(narrow);
-  for (const SolverName solver : {SolverName::block, SolverName::apg, SolverName::lsfw}) {
+  for (const SolverName solver : {SolverName::block, SolverName::newton, SolverName::apg, SolverName::lsfw}) {
     TrainOptions options = tight();
     options.solver = solver;
     options.max_iterations = 300;

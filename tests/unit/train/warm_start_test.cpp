@@ -56,7 +56,8 @@ TEST_P(WarmStart, LeadsToTheSameOptimumFromAnywhere) {
   EXPECT_GE(cold.certificate.primal, warm.certificate.dual);
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, WarmStart, ::testing::Values(SolverName::block, SolverName::apg, SolverName::lsfw),
+INSTANTIATE_TEST_SUITE_P(Solvers, WarmStart,
+                         ::testing::Values(SolverName::block, SolverName::newton, SolverName::apg, SolverName::lsfw),
                          [](const auto& solver) { return std::string(to_string(solver.param)); });
 
 TEST(WarmStartRows, AreFeasibleAndScaledToTheHighestDualWhateverChanged) {

@@ -1,0 +1,15 @@
+// Second derivatives of the smoothed losses by W (docs/maths.md, N1), on this machine's cores.
+#pragma once
+
+#include <vector>
+
+#include "engine/host/dual.hpp"
+#include "engine/problem.hpp"
+
+namespace topwolf {
+
+// NewtonRows::derivative: H (m D x m D) = sum_i omega_i P_i (x) x_i x_i^T / (lambda N smoothing), where P_i projects
+// onto the face of u_i. Blocks (j, l) with j >= l are written, the others are 0.
+void newton_matrix(const Problem& problem, const HostDual& U, double smoothing, int threads, std::vector<double>& H);
+
+}  // namespace topwolf
