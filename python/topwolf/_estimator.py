@@ -119,7 +119,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         float32 where X is, and read-only. A SciPy CSR matrix of the same shape where X is sparse and fewer than half of
         its features occur in it, if that saves 64 MiB: the others weigh 0. Assign another array to predict with other
         weights; what the certificate says (`primal_` to `status_`) is then gone, here and in what `save` writes, as it is
-        when `intercept_`, `class_coef_` or `classes_` are assigned.
+        when `intercept_`, `class_coef_` or `classes_`, all of them read-only, are assigned.
     intercept_ : ndarray of shape (n_classes,), (1,) for two classes
         Of the type of `coef_`; float64 where `intercept_scaling` is not 1, whose multiples float32 would round.
     class_coef_ : ndarray of shape (n_class_features, n_features) or (n_class_features, n_features + 1)
@@ -133,7 +133,8 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         How many ranks the loss looks at.
     primal_, dual_ : float
         The objective, and the lower bound on the optimum, both computed in double at `coef_` and `intercept_` as they
-        stand. A fit sets all attributes at once, when it is finished; one that fails leaves those of the last.
+        stand. A fit sets all attributes at once, when it is finished; one that fails leaves those of the last, and one that a
+        callback's exception or Ctrl-C ends has what it found.
     dual_gap_, relative_gap_ : float
         primal_ - dual_, and that over primal_.
     status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}

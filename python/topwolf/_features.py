@@ -47,15 +47,20 @@ def to_features(X, watched=False):
         raise ValueError(f"X has {X.shape[1]} features, but at most {_MOST_COLUMNS} are supported.")
     if not sparse.issparse(X):
         return _core.dense(X if _rows_lie_whole(X) else np.ascontiguousarray(X))
+    if watched:
+        X = with_own_indices(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     indices, indptr = X.indices, X.indptr
     if indices.dtype != indptr.dtype:
         indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
-    if watched:
-        indices, indptr = indices.copy(), indptr.copy()
     return _core.csr(*map(np.ascontiguousarray, (X.data, indices, indptr)), X.shape[1])
+
+
+def with_own_indices(X):
+    """The same rows, whose indices nobody else can write to, if they are CSR."""
+    return sparse.csr_matrix((X.data, X.indices.copy(), X.indptr.copy()), X.shape, copy=False) if sparse.issparse(X) else X
 
 
 def _rows_lie_whole(X):

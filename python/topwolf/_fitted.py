@@ -210,7 +210,7 @@ class FittedClassifier(Certified):
         return {**self._classifier, "weights": weights, "columns": columns, "class_features": None}
 
     def _trained(self):
-        return self.coef_, self.intercept_, getattr(self, "class_coef_", self.intercept_)
+        return self.coef_, self.intercept_, getattr(self, "class_coef_", self.intercept_), self.classes_
 
     def _named_model(self):
         """The classifier with its labels, and its provenance, for a file."""

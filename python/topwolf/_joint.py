@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from . import _core
 from ._estimator import TopwolfClassifier
 from ._features import sound, to_features
-from ._weights import Certified
+from ._weights import Certified, seal
 
 
 class TopwolfJointClassifier(Certified, BaseEstimator):
@@ -138,6 +138,11 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
         self._take(result, m)
         return result["error"]
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "coef_"):
+            seal(self.coef_)  # NumPy forgets it
+
     _warn_unless_converged = TopwolfClassifier._warn_unless_converged
 
     def decision_function(self, psi: Any, n_classes: int | None = None) -> np.ndarray:
@@ -168,6 +173,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
 
     def _take(self, result, m):
         self.coef_ = result["weights"]
+        seal(self.coef_)
         self.n_classes_, self.n_features_in_ = m, self.coef_.size
         self.n_iter_, self.k_ = result["iterations"], result["K"]
         self._claim(result["primal"], result["dual_value"], result["status"])

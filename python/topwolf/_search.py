@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array
 
 from . import _core
 from ._estimator import TopwolfClassifier
-from ._features import to_features
+from ._features import to_features, with_own_indices
 from ._fitted import MatrixLike
 from ._weights import antisymmetric, bare_classifier
 
@@ -197,8 +197,11 @@ class_weight, n_jobs, random_state, verbose
         folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
         self._check_folds(folds)
         options = {**self._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
-        judge = None if self.scoring in (None, "accuracy", *_METRICS) else self._judge(X, y, folds)
-        features = to_features(X, watched=judge is not None)
+        judge = None
+        if self.scoring not in (None, "accuracy", *_METRICS):
+            X = with_own_indices(X)  # a scorer is code of the caller's
+            judge = self._judge(X, y, folds)
+        features = to_features(X)
         metric = self.scoring if self.scoring in _METRICS else "top1"
         result = _core.cross_validate(
             features, y, len(self.classes_), options, weights, grid, folds, metric, judge, self.refit, self._narrator()

@@ -46,8 +46,9 @@ def from_attributes(coef, intercept, constant, bias):
         coef, columns = coef[:, columns].toarray(), columns.astype(np.int32)
     weights = np.asarray(coef, np.float64)
     if bias:
+        intercept = np.asarray(intercept)
         if not np.array_equal((constant * bias).astype(intercept.dtype), intercept):
-            constant = np.asarray(intercept, np.float64) / bias
+            constant = np.broadcast_to(np.asarray(intercept, np.float64) / bias, constant.shape)
         weights = np.column_stack([weights, constant])
     return np.ascontiguousarray(every_class(weights)), columns
 
@@ -113,9 +114,14 @@ def without_claim(provenance):
 
 
 def _parts(*arrays):
+    """The arrays that these consist of."""
     parts = []
     for array in arrays:
-        parts += [array.data, array.indices, array.indptr] if sparse.issparse(array) else [np.asarray(array)]
+        if sparse.issparse(array):
+            rows = array.tocsr()
+            parts += [rows.data, rows.indices, rows.indptr]
+        else:
+            parts.append(np.asarray(array))
     return parts
 
 

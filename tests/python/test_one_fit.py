@@ -1,6 +1,8 @@
 """What stands in an estimator is of one fit, and true of what stands there, whatever else goes on in the process."""
 
+import copy
 import ctypes
+import pickle
 import subprocess
 import sys
 import threading
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topwolf import TopwolfClassifier, TopwolfClassifierCV, TopwolfJointClassifier, _core
+from topwolf import TopwolfClassifier, TopwolfClassifierCV, TopwolfJointClassifier, _core, load
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -81,6 +83,65 @@ def test_what_a_callback_does_to_the_estimator_is_undone():
     np.testing.assert_array_equal(clf.coef_, expected.coef_)
     assert (clf.primal_, clf.dual_, clf.status_) == (expected.primal_, expected.dual_, "converged")
     assert "C=50" not in clf._provenance["command"]
+
+
+@pytest.mark.parametrize("kind", [TopwolfClassifier, TopwolfClassifierCV])
+def test_classes_cannot_be_renamed_under_the_certificate(kind, tmp_path):
+    X, y = rows()
+    clf = kind().fit(X, np.where(y, "b", "c"))
+    for fitted in (clf, pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf)):
+        with pytest.raises(ValueError, match="read-only"):
+            fitted.classes_[:] = fitted.classes_[::-1].copy()
+        assert fitted.primal_ == clf.primal_
+    clf.classes_ = clf.classes_[::-1].copy()
+    clf.save(tmp_path / "renamed.topwolf")
+    assert not hasattr(clf, "primal_") and not hasattr(load(tmp_path / "renamed.topwolf"), "primal_")
+
+
+def test_weights_of_a_psi_cannot_be_changed_under_the_certificate():
+    psi = np.random.default_rng(0).normal(size=(40, 3, 4))
+    clf = TopwolfJointClassifier().fit(psi, np.arange(40) % 3)
+    for fitted in (clf, pickle.loads(pickle.dumps(clf))):
+        with pytest.raises(ValueError, match="read-only"):
+            fitted.coef_[:] = 0.0
+        assert fitted.primal_ == clf.primal_
+    clf.coef_ = np.zeros(4)
+    assert not hasattr(clf, "primal_")
+
+
+def test_attributes_may_be_assigned_in_other_forms():
+    X, y = rows()
+    clf = TopwolfClassifier().fit(X, y)
+    wanted = X @ clf.coef_[0] + 0.5
+    for value in ([0.5], 0.5, np.float32([0.5])):
+        clf.intercept_ = value
+        np.testing.assert_allclose(clf.decision_function(X), wanted, rtol=1e-12)
+    clf.coef_ = sparse.coo_matrix(clf.coef_)
+    np.testing.assert_allclose(clf.decision_function(X), wanted, rtol=1e-12)
+
+
+def test_an_exception_of_a_callback_leaves_what_was_found():
+    X, y = rows()
+    clf = TopwolfClassifier().fit(X, y)
+    with pytest.raises(ZeroDivisionError):
+        clf.fit(X[:, :2], y, callback=lambda record: 1 / 0)
+    assert clf.n_features_in_ == 2 and clf.status_ == "interrupted" and clf.primal_ >= clf.dual_
+
+
+def test_indices_that_a_scorer_overwrites_are_not_followed():
+    X = sparse.random(300, 40, 0.1, "csr", random_state=0)
+    y = np.arange(300) % 3
+    expected = TopwolfClassifierCV([1.0], cv=2, scoring=lambda clf, X, y: clf.score(X, y)).fit(X, y)
+    mine = X.copy()
+
+    def overwrite(clf, X, y):
+        mine.indices[:] = 10**9
+        mine.indptr[1:] = 10**9
+        return clf.score(X, y)
+
+    found = TopwolfClassifierCV([1.0], cv=2, scoring=overwrite).fit(mine, y)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.scores_, expected.scores_)
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
