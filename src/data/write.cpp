@@ -22,11 +22,27 @@ std::string_view label_of(const RawDataset& raw, std::int64_t row) {
   return label < 0 ? std::string_view() : raw.spelling[static_cast<std::size_t>(label)];
 }
 
+// Text says no types: a reader decides anew what the labels are, and must find the same classes.
+void check_labels_as_text(const RawDataset& raw, const std::string& path) {
+  for (const std::string& label : raw.spelling) {
+    if (is_finite_or_text(label)) continue;
+    fail(ErrorKind::data, "{}: the label {} would be read as a number that is not finite", path, quote(label));
+  }
+  if (!raw.label_type) return;
+  RawDataset untyped;
+  untyped.label = raw.label;
+  untyped.spelling = raw.spelling;
+  const std::int64_t classes = collect_classes(raw).size(), found = collect_classes(untyped).size();
+  if (classes == found) return;
+  fail(ErrorKind::data, "{}: the {} labels, such as {}, would be read as numbers, of {} classes", path, classes,
+       quote(raw.spelling.front()), found);
+}
+
 void check_libsvm_label(std::string_view label, const std::string& path) {
   const bool plain = std::all_of(label.begin(), label.end(), [](char c) {
     return static_cast<unsigned char>(c) > ' ' && c != ':' && c != ',' && c != '#';
   });
-  if (plain && is_finite_or_text(label)) return;
+  if (plain) return;
   fail(ErrorKind::data, "{}: the label {} cannot be written as LIBSVM text: blanks, ':', ',' and '#' are not allowed",
        path, quote(label));
 }
@@ -59,6 +75,7 @@ bool has_labels(const RawDataset& raw) {
 }
 
 void write_libsvm(const RawDataset& raw, const std::string& path) {
+  check_labels_as_text(raw, path);
   for (const std::string& label : raw.spelling) check_libsvm_label(label, path);
   AtomicFile file(path);
   std::visit(
@@ -85,10 +102,10 @@ void write_libsvm(const RawDataset& raw, const std::string& path) {
 // With a header, so that the label column is known by its name.
 void write_csv(const RawDataset& raw, const std::string& path) {
   const bool labelled = has_labels(raw);
+  check_labels_as_text(raw, path);
   AtomicFile file(path);
   std::visit(
       [&](const auto& X) {
-        if (X.cols == 0) fail(ErrorKind::data, "{}: CSV needs at least one feature", path);
         std::string line = "x1";
         for (std::int64_t j = 1; j < X.cols; ++j) fmt::format_to(std::back_inserter(line), ",x{}", j + 1);
         file.write(line + (labelled ? ",label\n" : "\n"));
@@ -107,6 +124,7 @@ void write_label_lines(const RawDataset& raw, const std::string& path) {
   if (raw.label.empty() || raw.label.back() < 0) {
     fail(ErrorKind::data, "{}: the last row has no label, which a list of lines cannot say", path);
   }
+  check_labels_as_text(raw, path);
   for (const std::string& label : raw.spelling) {
     if (label.find('\n') == std::string::npos && trim_blanks(label) == label) continue;
     fail(ErrorKind::data, "{}: the label {} cannot be written on a line of its own", path, quote(label));
@@ -155,6 +173,9 @@ void write_dataset(const RawDataset& raw, const std::string& path, const std::st
     fail(ErrorKind::option, "{}: labels go to a file of their own only beside a .npy file", labels_path);
   }
   if (is(".svm") || is(".libsvm") || is(".txt")) return write_libsvm(raw, path);
+  // Whatever else reads such a file wants columns.
+  const bool featureless = std::visit([](const auto& X) { return X.cols == 0; }, raw.X);
+  if (featureless && !is(".twd")) fail(ErrorKind::data, "{}: there are no features to write", path);
   if (is(".csv")) return write_csv(raw, path);
   if (is(".npz")) return write_npz(raw, path);
   if (is(".twd")) return write_cache(raw, path);

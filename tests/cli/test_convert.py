@@ -63,6 +63,27 @@ def test_text_labels_are_refused_by_liblinears_format(topwolf, tmp_path):
     assert topwolf.json("inspect", "named.topwolf")["label_type"] == "text"
 
 
+@pytest.mark.parametrize("to", [["o.svm"], ["o.csv"], ["o.npy", "--output-labels", "o.txt"]])
+@pytest.mark.parametrize("labels, saying", [
+    (["1", "1.0", "01", "2"], "the 4 labels, such as '1', would be read as numbers, of 2 classes"),
+    (["nan", "b"], "the label 'nan' would be read as a number that is not finite"),
+])
+def test_text_labels_that_text_would_make_numbers_are_refused(topwolf, tmp_path, to, labels, saying):
+    np.savez(tmp_path / "text.npz", X=np.eye(len(labels)), y=np.array(labels))
+    topwolf.refuses("convert", "text.npz", *to, code=3, saying=saying)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.npz"]
+    topwolf("convert", "text.npz", "o.twd")
+    topwolf("convert", "o.twd", "back.npz")
+    assert topwolf.json("inspect", "back.npz")["m"] == len(labels)
+
+
+@pytest.mark.parametrize("to", [["o.npz"], ["o.csv"], ["o.npy", "--output-labels", "o.txt"]])
+def test_rows_without_features_are_refused_by_formats_that_cannot_say_so(topwolf, tmp_path, to):
+    rows = topwolf.write("rows.svm", "1\n2\n1\n")
+    topwolf.refuses("convert", rows, *to, code=3, saying=f"{to[0]}: there are no features to write")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]
+
+
 def test_options_for_data_do_not_fit_models_nor_the_reverse(topwolf, train_svm, model):
     topwolf.refuses("convert", "--to", "liblinear", train_svm, "x.npz", code=2, saying="--to is for models")
     topwolf.refuses("convert", "--labels", "y", model, "x.liblinear", code=2, saying="--labels is for data")
