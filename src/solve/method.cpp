@@ -18,6 +18,13 @@ bool fits(double bytes, const ProcessMemory& memory) {
   return bytes <= share * memory.available;
 }
 
+// The same in one job at a time, on one thread.
+Workload alone_on(const Workload& work) {
+  Workload alone = work;
+  alone.workers = alone.threads = 1;
+  return alone;
+}
+
 bool choose_gram(const Workload& work, ScoresName asked, const ProcessMemory& memory, std::string& why) {
   if (asked != ScoresName::automatic) {
     why = "as asked";
@@ -27,7 +34,8 @@ bool choose_gram(const Workload& work, ScoresName asked, const ProcessMemory& me
     why = "sparse rows make cheap products";
     return false;
   }
-  // By what there is in all, not by what is free: the choice, and with it the bits, should not change from day to day.
+  // By what there is in all rather than by what is free: the choice should not change from day to day. A job that is
+  // resumed keeps the choice that it began with.
   constexpr double share_of_limit = 0.25;
   const double bytes = training_bytes(work, SolverName::block, true);
   if (bytes > share_of_limit * memory.limit || !fits(bytes, memory)) {
@@ -57,9 +65,7 @@ Sentence remedy_for(const Workload& work, const Method& method, const ProcessMem
     if (fits(bytes, memory)) return sentence("scores", to_string(ScoresName::weights), bytes);
   }
   if (work.workers > 1 || work.threads > 1) {
-    Workload alone = work;
-    alone.workers = alone.threads = 1;
-    const double bytes = training_bytes(alone, method.solver, method.gram);
+    const double bytes = training_bytes(alone_on(work), method.solver, method.gram);
     if (fits(bytes, memory)) return sentence("threads", "1", bytes);
   }
   if (work.number > sizeof(float)) {
@@ -81,11 +87,13 @@ Sentence remedy_for(const Workload& work, const Method& method, const ProcessMem
 Method choose_method(const Workload& work, const TrainOptions& options, const ProcessMemory& memory) {
   Method method;
   method.memory = memory;
-  const double block = training_bytes(work, SolverName::block, false);
-  const double lsfw = training_bytes(work, SolverName::lsfw, false);
+  // By what one thread would take: the choice, and with it the bits, must not change with their number.
+  const Workload alone = alone_on(work);
+  const double block = training_bytes(alone, SolverName::block, false);
+  const double lsfw = training_bytes(alone, SolverName::lsfw, false);
   const bool free = options.solver == SolverName::automatic && options.scores == ScoresName::automatic;
   const bool too_large = free && !fits(block, memory) && lsfw < block;
-  const bool newton = free && suits_newton(work) && fits(training_bytes(work, SolverName::newton, false), memory);
+  const bool newton = free && suits_newton(work) && fits(training_bytes(alone, SolverName::newton, false), memory);
   method.solver = options.solver != SolverName::automatic ? options.solver
                   : newton                                ? SolverName::newton
                   : too_large                             ? SolverName::lsfw
@@ -93,7 +101,7 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
   method.name = to_string(method.solver);
   if (method.solver == SolverName::block) {
     std::string why;
-    method.gram = choose_gram(work, options.scores, memory, why);
+    method.gram = choose_gram(alone, options.scores, memory, why);
     method.choice =
         fmt::format("block ascent with scores from the {}: {}", method.gram ? "Gram matrix" : "weights", why);
   } else {

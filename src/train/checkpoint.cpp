@@ -19,6 +19,10 @@ using nlohmann::json;
 constexpr const char* format_name = "topwolf-checkpoint";
 constexpr int format_version = 3;  // of what solvers put into a state
 
+constexpr const char *the_solver = "the solver", *the_source = "the source of the scores";
+constexpr std::pair<ScoresName, const char*> sources[] = {{ScoresName::weights, "the weights"},
+                                                          {ScoresName::gram, "the Gram matrix"}};
+
 std::string cost_hash(const std::vector<double>& cost) {
   if (cost.empty()) return "none";
   Hasher hasher;
@@ -48,11 +52,29 @@ Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptio
           {"the version of topwolf", TOPWOLF_VERSION},
           {"the fingerprint of the cost matrix", cost_hash(options.loss.cost_matrix)},
           {"the bias", fmt::format("{}", options.bias)},
-          {"the solver", trainer.method().name},
-          {"the source of the scores", trainer.method().gram ? "the Gram matrix" : "the weights"},
+          {the_solver, trainer.method().name},
+          {the_source, sources[trainer.method().gram ? 1 : 0].second},
           {"the storage of the rows", trainer.sparse() ? "sparse" : "dense"},
           {"keeping the dual", options.keep_dual ? "wanted" : "not wanted"},
           {"the seed", fmt::format("{}", options.seed)}};
+}
+
+TrainOptions as_begun(TrainOptions options) {
+  if (options.checkpoints.resume.empty()) return options;
+  const TensorFile file = TensorFile::read(options.checkpoints.resume);
+  const json began = metadata_of(file).value("identity", json::object());
+  const auto was = [&](const char* name, const std::string& value) { return says(began, name, value); };
+  if (options.solver == SolverName::automatic) {
+    for (const SolverName solver : {SolverName::block, SolverName::newton, SolverName::lsfw}) {
+      if (was(the_solver, std::string(to_string(solver)))) options.solver = solver;
+    }
+  }
+  if (options.solver == SolverName::block && options.scores == ScoresName::automatic) {
+    for (const auto& [scores, source] : sources) {
+      if (was(the_source, source)) options.scores = scores;
+    }
+  }
+  return options;
 }
 
 Checkpoint::Checkpoint(const TrainOptions& options, Identity identity)

@@ -21,6 +21,10 @@ using Identity = std::vector<std::pair<std::string, std::string>>;
 // for no checkpoint.
 Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options);
 
+// What these options left to be chosen, where they resume a job, is what it was when the job began: the memory that is
+// free may be another.
+TrainOptions as_begun(TrainOptions options);
+
 class Checkpoint {
  public:
   Checkpoint(const TrainOptions& options, Identity identity);

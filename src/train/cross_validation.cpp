@@ -337,7 +337,9 @@ class CrossValidation {
 CvResult cross_validate(const Dataset& data, const CvOptions& options,
                         const std::function<bool(const CvProgress&)>& observer) {
   const IeeeArithmetic ieee;
-  return CrossValidation(data, options, observer).run();
+  CvOptions begun = options;
+  begun.train = as_begun(options.train);
+  return CrossValidation(data, begun, observer).run();
 }
 
 }  // namespace topwolf

@@ -147,7 +147,9 @@ class Sweep {
 
 SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepObserver& observer) {
   const IeeeArithmetic ieee;
-  return Sweep(data, options, observer).run();
+  SweepOptions begun = options;
+  begun.train = as_begun(options.train);
+  return Sweep(data, begun, observer).run();
 }
 
 }  // namespace topwolf

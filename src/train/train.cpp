@@ -69,9 +69,10 @@ Fit checkpointed_fit(Trainer& trainer, TrainOptions options, const Observer& obs
 
 }  // namespace
 
-TrainResult train(const Dataset& data, const TrainOptions& options, const Observer& observer) {
+TrainResult train(const Dataset& data, const TrainOptions& asked, const Observer& observer) {
   const IeeeArithmetic ieee;
   const Stopwatch clock;
+  const TrainOptions options = as_begun(asked);
   Trainer trainer(data, options);
   if (options.warn) {
     if (const Sentence slow = conditioning(trainer, options); !slow.empty()) options.warn(slow);

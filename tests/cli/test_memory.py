@@ -1,5 +1,6 @@
 """Memory: the estimate against what is measured, limits, and the plan that --dry-run prints."""
 
+import json
 import re
 import resource
 import subprocess
@@ -104,6 +105,20 @@ def limited(topwolf, limit, *args, resource_kind=resource.RLIMIT_AS, stdin=None)
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource_kind, (limit, limit)),
     )
+
+
+def json_within(topwolf, limit, *args):
+    done = limited(topwolf, limit, *args, "--json", "--quiet")
+    assert done.returncode in (0, 5), done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_number_of_threads_changes_no_bit_where_memory_is_short(topwolf, tmp_path):
+    dense_rows(tmp_path, 700, 2000, 600)
+    job = ["train", "data.npy", "m.topwolf", "--labels", "y.npy", "-c", "10", "--max-iterations", "3"]
+    for kilobytes in (240_000, 300_000, 1_000_000):
+        four, two = (json_within(topwolf, kilobytes << 10, *job, "--threads", threads) for threads in (4, 2))
+        assert [four[key] for key in ("primal", "dual", "choice")] == [two[key] for key in ("primal", "dual", "choice")]
 
 
 LARGE = ["data.npy", "--labels", "y.npy", "--precision", "float64", "--scores", "weights", "--threads", "1"]

@@ -47,6 +47,21 @@ TEST(Method, is_lsfw_where_the_rows_of_block_ascent_do_not_fit) {
   EXPECT_EQ(choose_method(many, {}, memory_of(2.0 * block)).solver, SolverName::block);
 }
 
+TEST(Method, is_the_same_for_any_number_of_threads_and_jobs) {
+  // With many classes the threads' own scores weigh as much as all the rest.
+  Workload work = dense(700, 600, 2000);
+  for (double bytes = 1e6; bytes < 1e9; bytes *= 1.1) {
+    work.threads = work.workers = 1;
+    const Method alone = choose_method(work, {}, memory_of(bytes));
+    work.threads = 64;
+    work.workers = 5;
+    const Method together = choose_method(work, {}, memory_of(bytes));
+    ASSERT_EQ(together.solver, alone.solver) << bytes;
+    ASSERT_EQ(together.gram, alone.gram) << bytes;
+    ASSERT_GT(together.bytes, alone.bytes);
+  }
+}
+
 TEST(Method, is_newton_where_there_are_thousands_of_rows_for_every_weight) {
   const Workload tall = dense(1e6, 10, 5), wide = dense(1e6, 100, 50);
   const Method method = choose_method(tall, {}, memory_of(8e9));

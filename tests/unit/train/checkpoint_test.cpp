@@ -242,6 +242,47 @@ TEST(Resumed, CheckpointsThatAreWrittenOnTheWayAreAsGood) {
   expect_same(*result.refitted, *whole.refitted);
 }
 
+// As where it was chosen by a memory that is another now.
+TEST(Resumed, WhatIsLeftToBeChosenStaysAsItWas) {
+  const Dataset data = rows();
+  const TempFolder folder;
+  struct Choice {
+    SolverName solver;
+    ScoresName scores;
+  };
+  for (const auto& [solver, scores] : {Choice{SolverName::block, ScoresName::gram},
+                                       {SolverName::block, ScoresName::weights},
+                                       {SolverName::lsfw, ScoresName::automatic},
+                                       {SolverName::newton, ScoresName::automatic}}) {
+    TrainOptions options;
+    options.solver = solver;
+    options.scores = scores;
+    options.max_iterations = 12;
+    const TrainResult whole = train(data, options);
+    options.checkpoints.path = folder.file("checkpoint");
+    train(data, options, stop_after(2));
+    options.checkpoints.resume = options.checkpoints.path;
+    options.solver = SolverName::automatic;
+    options.scores = ScoresName::automatic;
+    const TrainResult resumed = train(data, options);
+    expect_same(resumed, whole);
+    EXPECT_EQ(resumed.model.provenance.solver, to_string(solver));
+    SweepOptions swept;
+    swept.train = options;
+    swept.train.solver = solver;
+    swept.train.scores = scores;
+    swept.train.checkpoints = {};
+    swept.C = {0.1, 1.0};
+    const SweepResult points = sweep(data, swept);
+    swept.train.checkpoints.path = folder.file("sweep");
+    sweep(data, swept, {.pass = stop_after(2)});
+    swept.train.checkpoints.resume = swept.train.checkpoints.path;
+    swept.train.solver = SolverName::automatic;
+    swept.train.scores = ScoresName::automatic;
+    EXPECT_EQ(sweep(data, swept).points.back().certificate.primal, points.points.back().certificate.primal);
+  }
+}
+
 TEST(Resumed, OnAnotherNumberOfThreadsItEndsWithTheSameBits) {
   const Dataset data = rows();
   const TempFolder folder;
