@@ -2,9 +2,29 @@
 // compiled for one instruction set and kept for all.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/kernels.hpp"
 
 namespace topwolf {
+
+// to[c] = from[c], c < count, in a type that may be another: what is of 16 bits is widened.
+template <class T, class Out>
+void copy_numbers(const T* from, std::int64_t count, Out* to) {
+  std::transform(from, from + count, to, [](T value) { return static_cast<Out>(value); });
+}
+inline void copy_numbers(const Float16* from, std::int64_t count, float* to) {
+  kernels().widen_f16_f32(from, count, to);
+}
+inline void copy_numbers(const Float16* from, std::int64_t count, double* to) {
+  kernels().widen_f16_f64(from, count, to);
+}
+inline void copy_numbers(const BFloat16* from, std::int64_t count, float* to) {
+  kernels().widen_bf16_f32(from, count, to);
+}
+inline void copy_numbers(const BFloat16* from, std::int64_t count, double* to) {
+  kernels().widen_bf16_f64(from, count, to);
+}
 
 // m rounded up to whole vectors: the pitch of weights that are kept feature by feature.
 inline std::int64_t class_pitch(std::int64_t m) {
@@ -67,6 +87,22 @@ inline void accumulate(const float* X, std::int64_t stride, const std::int64_t* 
 inline void accumulate(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                        std::int64_t count, std::int64_t cols, double* out) {
   kernels().accumulate_f64(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const Float16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, double* out) {
+  kernels().accumulate_f16(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const Float16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, float* out) {
+  kernels().accumulate_f16_f32(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const BFloat16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, double* out) {
+  kernels().accumulate_bf16(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const BFloat16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, float* out) {
+  kernels().accumulate_bf16_f32(X, stride, row, coefficient, count, cols, out);
 }
 
 // W is feature-major: (D x class_pitch(m)).
