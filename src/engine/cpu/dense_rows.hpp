@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <type_traits>
+#include <variant>
 
 #include "core/aligned.hpp"
 #include "kernels/typed.hpp"
@@ -14,46 +14,68 @@
 
 namespace topwolf {
 
-template <class T>
 class DenseRows {
  public:
-  // mean: d numbers that outlive this; null: none.
-  explicit DenseRows(const DenseView<T>& X, const double* mean = nullptr) : X_(X), mean_(mean) {}
+  // mean: d numbers that outlive this; null: none. Of any type: one class for all, so that what multiplies is compiled
+  // for float and double alone.
+  template <class T>
+  DenseRows(const DenseView<T>& X, const double* mean = nullptr) : X_(X), mean_(mean) {}
 
-  std::int64_t rows() const { return X_.rows; }
-  std::int64_t cols() const { return X_.cols; }
+  std::int64_t rows() const {
+    return std::visit([](const auto& X) { return X.rows; }, X_);
+  }
+  std::int64_t cols() const {
+    return std::visit([](const auto& X) { return X.cols; }, X_);
+  }
 
   // Whether what is stored is what is multiplied, in numbers of R: then row i lies at stored() + i * stride().
   template <class R>
   bool as_stored() const {
-    return std::is_same_v<T, R> && !mean_;
+    return std::holds_alternative<DenseView<R>>(X_) && !mean_;
   }
   // And whether all rows begin at cache lines, where products are fastest.
   template <class R>
   bool in_place() const {
-    return as_stored<R>() && at_cache_line(X_.data, X_.stride * static_cast<std::int64_t>(sizeof(T)));
+    return as_stored<R>() && at_cache_line(stored<R>(), stride() * static_cast<std::int64_t>(sizeof(R)));
   }
-  const T* stored() const { return X_.data; }
-  std::int64_t stride() const { return X_.stride; }
+  template <class R>
+  const R* stored() const {
+    return std::get<DenseView<R>>(X_).data;
+  }
+  std::int64_t stride() const {
+    return std::visit([](const auto& X) { return X.stride; }, X_);
+  }
 
   // The columns [from, to) of row i, to `out`.
   template <class R>
   void copy(std::int64_t i, std::int64_t from, std::int64_t to, R* out) const {
-    const T* const x = X_.data + i * X_.stride + from;
-    if constexpr (sizeof(R) >= sizeof(T)) {
-      if (mean_) return less(x, mean_ + from, to - from, out);
-    }
-    std::transform(x, x + (to - from), out, [](T value) { return static_cast<R>(value); });
+    std::visit([&](const auto& X) { copy_numbers_less(X.data + i * X.stride + from, from, to, out); }, X_);
   }
 
   // The rows [begin, end), whole, `pitch` apart.
   template <class R>
   void copy_rows(std::int64_t begin, std::int64_t end, std::int64_t pitch, R* out) const {
-    for (std::int64_t i = begin; i < end; ++i) copy(i, 0, X_.cols, out + (i - begin) * pitch);
+    for (std::int64_t i = begin; i < end; ++i) copy(i, 0, cols(), out + (i - begin) * pitch);
   }
 
  private:
-  DenseView<T> X_;
+  template <class T, class R>
+  void copy_numbers_less(const T* x, std::int64_t from, std::int64_t to, R* out) const {
+    if (!mean_) return copy_numbers(x, to - from, out);
+    if constexpr (is_half(precision_of<T>)) {
+      constexpr std::int64_t strip = 256;
+      float wide[strip];
+      for (std::int64_t c = from; c < to; c += strip) {
+        const std::int64_t count = std::min(strip, to - c);
+        copy_numbers(x + (c - from), count, wide);
+        less(wide, mean_ + c, count, out + (c - from));
+      }
+    } else if constexpr (sizeof(R) >= sizeof(T)) {
+      less(x, mean_ + from, to - from, out);
+    }
+  }
+
+  std::variant<DenseView<float>, DenseView<double>, DenseView<Float16>, DenseView<BFloat16>> X_;
   const double* mean_;
 };
 

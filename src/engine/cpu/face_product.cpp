@@ -29,7 +29,7 @@ void for_rows(const EntryList& list, int threads, const Body& body) {
 template <class T>
 class DenseProduct final : public FaceProduct<T> {
  public:
-  DenseProduct(const Problem& problem, const DenseView<T>& X, int threads)
+  DenseProduct(const Problem& problem, const DenseRows& X, int threads)
       : problem_(problem), X_(X), threads_(threads), pitch_(feature_pitch<T>(problem.D())) {}
 
   void set_entries(const EntryList& list) override {
@@ -90,8 +90,8 @@ class DenseProduct final : public FaceProduct<T> {
 
   void add_rows(std::span<const std::int64_t> rows, const double* value, std::int64_t from, std::int64_t to,
                 T* out) const {
-    if (X_.template as_stored<T>()) {
-      return accumulate(X_.stored() + from, X_.stride(), rows.data(), value, static_cast<std::int64_t>(rows.size()),
+    if (X_.as_stored<T>()) {
+      return accumulate(X_.stored<T>() + from, X_.stride(), rows.data(), value, static_cast<std::int64_t>(rows.size()),
                         to - from, out);
     }
     // A few strips of rows at a time, copied to the stack: they are used once.
@@ -108,14 +108,14 @@ class DenseProduct final : public FaceProduct<T> {
   }
 
   const T* row(std::int64_t i, AlignedVector<T>& space) const {
-    if (X_.template as_stored<T>()) return X_.stored() + i * X_.stride();
+    if (X_.as_stored<T>()) return X_.stored<T>() + i * X_.stride();
     space.resize(static_cast<std::size_t>(X_.cols()));
     X_.copy(i, 0, X_.cols(), space.data());
     return space.data();
   }
 
   const Problem& problem_;
-  const DenseRows<T> X_;
+  const DenseRows X_;
   const int threads_;
   const std::int64_t pitch_;
   const EntryList* list_ = nullptr;
@@ -234,7 +234,7 @@ class SparseProduct final : public FaceProduct<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads) {
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseRows& X, int threads) {
   return std::make_unique<DenseProduct<T>>(problem, X, threads);
 }
 template <class T>
@@ -242,8 +242,8 @@ std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const 
   return std::make_unique<SparseProduct<T>>(problem, X, threads);
 }
 
-template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const DenseView<float>&, int);
-template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const DenseView<double>&, int);
+template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const DenseRows&, int);
+template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const DenseRows&, int);
 template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const CsrView<float>&, int);
 template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const CsrView<double>&, int);
 

@@ -18,11 +18,10 @@ namespace {
 
 // G (n x n) = X X^T, by panels of rows; only panels on and below the diagonal are computed.
 template <class T>
-void fill_gram(const DenseView<T>& view, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
+void fill_gram(const DenseRows& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
   // G is symmetric: half of its panels are computed, and each is written twice.
   constexpr std::int64_t panel = 256, step = 32;
-  const DenseRows<T> X(view);
-  const bool in_place = X.template in_place<T>();
+  const bool in_place = X.in_place<T>();
   const std::int64_t n = X.rows(), panels = (n + panel - 1) / panel;
   const std::int64_t pitch = in_place ? X.stride() : feature_pitch<T>(X.cols());
   AlignedVector<T> high;  // (panel x pitch): copies of the rows of a, and of some of b for every thread
@@ -31,7 +30,7 @@ void fill_gram(const DenseView<T>& view, const Bias& bias, int threads, const Pa
     const std::int64_t rows = std::min(panel, n - a * panel), cols = std::min(panel, n - b * panel);
     T* corner = G.data() + a * panel * n + b * panel;
     if (in_place) {
-      products(X.stored() + a * panel * pitch, pitch, rows, X.stored() + b * panel * pitch, pitch, cols, X.cols(),
+      products(X.stored<T>() + a * panel * pitch, pitch, rows, X.stored<T>() + b * panel * pitch, pitch, cols, X.cols(),
                corner, n);
     } else {
       auto& mine = wide[static_cast<std::size_t>(thread_number())];
@@ -281,7 +280,7 @@ class GramScores final : public BlockScores, public FaceScores {
 std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const Pause& pause) {
   return std::visit(
       [&]<class View>(const View& X) {
-        std::vector<typename View::Value> G(static_cast<std::size_t>(problem.n * problem.n));
+        std::vector<Working<typename View::Value>> G(static_cast<std::size_t>(problem.n * problem.n));
         fill_gram(X, problem.bias, threads, pause, G);
         return std::make_shared<const Gram>(Gram{std::move(G)});
       },
@@ -292,7 +291,8 @@ std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::share
                                               Pause pause) {
   return std::visit(
       [&]<class View>(const View&) -> std::unique_ptr<BlockScores> {
-        return std::make_unique<GramScores<typename View::Value>>(problem, std::move(gram), threads, std::move(pause));
+        return std::make_unique<GramScores<Working<typename View::Value>>>(problem, std::move(gram), threads,
+                                                                           std::move(pause));
       },
       problem.X);
 }

@@ -96,8 +96,9 @@ class DenseWeights final : public Weights<T> {
   using Weights<T>::weights_;
 
  public:
-  DenseWeights(const Problem& problem, const DenseView<T>& X, int threads)
-      : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.m * feature_pitch<T>(problem.D())),
+  DenseWeights(const Problem& problem, const DenseRows& X, int threads)
+      : Weights<T>(problem, threads, make_face_product<T>(problem, X, threads),
+                   problem.m * feature_pitch<T>(problem.D())),
         X_(X),
         pitch_(feature_pitch<T>(problem.D())),
         groups_(problem, rows_of_group, 64) {}
@@ -179,8 +180,8 @@ class DenseWeights final : public Weights<T> {
   // Where the rows of a batch are: in X, or copied.
   void find_rows(std::span<const std::int64_t> rows, int threads) {
     row_.resize(rows.size());
-    if (X_.template in_place<T>()) {
-      for (std::size_t r = 0; r < rows.size(); ++r) row_[r] = X_.stored() + rows[r] * X_.stride();
+    if (X_.in_place<T>()) {
+      for (std::size_t r = 0; r < rows.size(); ++r) row_[r] = X_.stored<T>() + rows[r] * X_.stride();
       return;
     }
     gathered_.resize(rows.size() * static_cast<std::size_t>(pitch_));
@@ -205,7 +206,7 @@ class DenseWeights final : public Weights<T> {
     }
   }
 
-  const DenseRows<T> X_;
+  const DenseRows X_;
   const std::int64_t pitch_;
   const Groups groups_;
   std::vector<const T*> row_;  // of the batch
@@ -224,7 +225,7 @@ class SparseWeights final : public Weights<T> {
 
  public:
   SparseWeights(const Problem& problem, const CsrView<T>& X, const std::vector<double>& lengths2, int threads)
-      : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.D() * class_pitch(problem.m)),
+      : Weights<T>(problem, threads, make_face_product<T>(problem, X, threads), problem.D() * class_pitch(problem.m)),
         X_(X),
         pitch_(class_pitch(problem.m)),
         lengths2_(lengths2),
@@ -406,11 +407,11 @@ std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const s
                                                  int threads) {
   return std::visit(
       [&]<class View>(const View& X) -> std::unique_ptr<BlockScores> {
-        using T = std::remove_cv_t<typename View::Value>;
-        if constexpr (std::is_same_v<View, DenseView<T>>) {
-          return std::make_unique<DenseWeights<T>>(problem, X, threads);
-        } else {
+        using T = Working<typename View::Value>;
+        if constexpr (requires { X.row_begin; }) {
           return std::make_unique<SparseWeights<T>>(problem, X, lengths2, threads);
+        } else {
+          return std::make_unique<DenseWeights<T>>(problem, X, threads);
         }
       },
       problem.X);
