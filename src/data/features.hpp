@@ -25,6 +25,7 @@ void check_csr(CsrStore<T>& X, const std::string& name);
 
 // What the values of a file become.
 struct NumberChoice {
+  NumberChoice(Precision wish) : NumberChoice(std::optional(wish)) {}
   NumberChoice(std::optional<Precision> wish, Precision other = Precision::float32) : asked(wish), usual(other) {}
 
   std::optional<Precision> asked;  // by the user
