@@ -58,6 +58,23 @@ class DenseRows {
     for (std::int64_t i = begin; i < end; ++i) copy(i, 0, cols(), out + (i - begin) * pitch);
   }
 
+  // out += the sum of the rows, each times its coefficient, on the columns [from, to), read where they lie. False where
+  // that cannot be: there is a mean to take off, or what is stored is wider than R. Nothing is done then.
+  template <class R>
+  bool accumulate_stored(std::span<const std::int64_t> rows, const double* coefficient, std::int64_t from,
+                         std::int64_t to, R* out) const {
+    if (mean_) return false;
+    return std::visit(
+        [&]<class T>(const DenseView<T>& X) {
+          if constexpr (sizeof(R) >= sizeof(T)) {
+            accumulate(X.data + from, X.stride, rows.data(), coefficient, static_cast<std::int64_t>(rows.size()),
+                       to - from, out);
+          }
+          return sizeof(R) >= sizeof(T);
+        },
+        X_);
+  }
+
  private:
   template <class T, class R>
   void copy_numbers_less(const T* x, std::int64_t from, std::int64_t to, R* out) const {
@@ -72,6 +89,8 @@ class DenseRows {
       }
     } else if constexpr (sizeof(R) >= sizeof(T)) {
       less(x, mean_ + from, to - from, out);
+    } else {
+      for (std::int64_t c = 0; c < to - from; ++c) out[c] = static_cast<R>(x[c] - mean_[from + c]);
     }
   }
 

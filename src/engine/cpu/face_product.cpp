@@ -90,10 +90,7 @@ class DenseProduct final : public FaceProduct<T> {
 
   void add_rows(std::span<const std::int64_t> rows, const double* value, std::int64_t from, std::int64_t to,
                 T* out) const {
-    if (X_.as_stored<T>()) {
-      return accumulate(X_.stored<T>() + from, X_.stride(), rows.data(), value, static_cast<std::int64_t>(rows.size()),
-                        to - from, out);
-    }
+    if (X_.accumulate_stored(rows, value, from, to, out)) return;
     // A few strips of rows at a time, copied to the stack: they are used once.
     constexpr std::int64_t step = 16;
     static constexpr std::int64_t every[step] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

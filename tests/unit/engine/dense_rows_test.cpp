@@ -52,6 +52,15 @@ TEST(DenseRows, AreCopiedLessTheirMean) {
   EXPECT_EQ(two[16], -1.0) << "between the rows";
 }
 
+TEST(DenseRows, InDoubleAreMadeFloatAfterTheMeanWasTakenOff) {
+  const std::vector<double> x{1e9 + 0.25, 1e9 + 3}, mean{1e9, 1e9 + 1};
+  std::vector<float> out(2);
+  DenseRows(DenseView<double>{x.data(), 1, 2, 2}, mean.data()).copy(0, 0, 2, out.data());
+  EXPECT_EQ(out, (std::vector<float>{0.25F, 2.0F}));
+  EXPECT_FALSE(DenseRows(DenseView<double>{x.data(), 1, 2, 2})
+                   .accumulate_stored(std::vector<std::int64_t>{0}, x.data(), 0, 2, out.data()));
+}
+
 // As the float32 numbers that they are, whatever is multiplied, with a mean and without.
 TEST(DenseRows, OfHalvesAreCopiedWidened) {
   const auto check = []<class Half>(Half) {
@@ -77,6 +86,13 @@ TEST(DenseRows, OfHalvesAreCopiedWidened) {
       rows.copy(1, 3, d - 2, two.data());
       expected.copy(1, 3, d - 2, two_expected.data());
       EXPECT_EQ(two, two_expected);
+      const std::vector<std::int64_t> both{0, 1};
+      const std::vector<double> coefficient{0.3, -1.7};
+      std::vector<float> sum(100, 1.0F), sum_expected = sum;
+      EXPECT_EQ(rows.accumulate_stored(both, coefficient.data(), 37, 137, sum.data()), less == nullptr);
+      EXPECT_EQ(expected.accumulate_stored(both, coefficient.data(), 37, 137, sum_expected.data()), less == nullptr);
+      EXPECT_EQ(sum, sum_expected);
+      EXPECT_EQ(sum[0] == 1.0F, less != nullptr);
     }
   };
   check(Float16());
