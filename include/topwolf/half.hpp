@@ -34,6 +34,7 @@ constexpr std::uint16_t nearest_16_bits(double value, int fraction_bits) {
 struct Float16 {
   std::uint16_t bits;  // as NumPy's float16
 
+  // 0 in a container; elsewhere unset, as a float is.
   Float16() = default;
   // The nearest.
   explicit constexpr Float16(double value) : bits(nearest_16_bits(value, 10)) {}
@@ -54,6 +55,7 @@ struct Float16 {
 struct BFloat16 {
   std::uint16_t bits;  // as ml_dtypes' bfloat16
 
+  // The same.
   BFloat16() = default;
   // The nearest.
   explicit constexpr BFloat16(double value) : bits(nearest_16_bits(value, 7)) {}
