@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/rows.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/scorer.hpp"
 
 namespace topwolf {
@@ -29,10 +30,10 @@ double engine_bytes(const Workload& work) {
   return row * work.n + work.threads * panel * work.m * (work.number + 3.0 * wide);
 }
 
-// The rows of a batch (weights_scores.cpp) as what is computed with, where they are stored as something narrower.
+// The rows of a batch that are widened: all, where they are stored as something narrower than what is computed with.
 double widened_rows(const Workload& work) {
-  constexpr double most_scores = 1 << 21, least_batches = 16.0;
-  return work.stored_number < work.number ? std::min(most_scores / work.m, work.n / least_batches) : 0.0;
+  if (work.stored_number >= work.number) return 0.0;
+  return static_cast<double>(most_rows_of_batch(static_cast<std::int64_t>(work.n), static_cast<std::int64_t>(work.m)));
 }
 
 // Block ascent keeps W(A), the best W and the one that is being certified, whose scores need it once more; in the

@@ -25,6 +25,10 @@ struct Gram {
 using Pause = std::function<void()>;
 std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const Pause& pause = {});
 
+// Of the n rows of a problem with m classes, how many step at once at most in weights mode: so few that an epoch is
+// many batches and their scores stay in a cache.
+std::int64_t most_rows_of_batch(std::int64_t n, std::int64_t m);
+
 // The problem and the rows' squared lengths must outlive the scores.
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
                                                  int threads);

@@ -20,14 +20,13 @@ namespace {
 
 // What dense and sparse rows share: the working weights, in the layout that suits the rows, and steps in many rows.
 // How many groups of rows step at once: they disturb each other where they change the same classes, so the more classes
-// the more groups, and always so few that an epoch is many batches and their scores stay in a cache.
+// the more groups, as far as most_rows_of_batch() goes.
 struct Groups {
   std::int64_t to_begin_with = 1, most = 1;
 
   Groups(const Problem& problem, std::int64_t rows, std::int64_t classes_for_one) {
-    constexpr std::int64_t most_scores = 1 << 21, least_batches = 16, most_groups = 1024;
-    const std::int64_t fit = std::min(most_scores / problem.m, problem.n / least_batches) / rows;
-    most = floor_power(std::min(fit, most_groups));
+    constexpr std::int64_t most_groups = 1024;
+    most = floor_power(std::min(most_rows_of_batch(problem.n, problem.m) / rows, most_groups));
     to_begin_with = std::min(most, floor_power(problem.m / classes_for_one));
   }
   static std::int64_t floor_power(std::int64_t count) {
@@ -402,6 +401,11 @@ class SparseWeights final : public Weights<T> {
 };
 
 }  // namespace
+
+std::int64_t most_rows_of_batch(std::int64_t n, std::int64_t m) {
+  constexpr std::int64_t most_scores = 1 << 21, least_batches = 16;
+  return std::min(most_scores / m, n / least_batches);
+}
 
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
                                                  int threads) {
