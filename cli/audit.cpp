@@ -177,7 +177,7 @@ std::string to_text(const Audit& audit) {
   row("the optimum at least", optimum.dual);
   text += fmt::format("\nthe model is {}\n", excess_sentence(least, most));
   if (cancels) text += "its scores are differences of much larger numbers: double cannot tell its objective closer\n";
-  if (training.status == Status::stalled && audit.data.X.precision() == Precision::float32)
+  if (training.status == Status::stalled && working_precision(audit.data.X.precision()) == Precision::float32)
     text += "float32 cannot come closer; --precision float64 can\n";
   return text;
 }

@@ -14,7 +14,7 @@ HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& 
     : source_(arguments.text("validation")) {
   classifier_.d = training.X.cols();
   classifier_.columns = kept_columns(training.X, training.classes.size());
-  classifier_.precision = training.X.precision();  // of the rows that are read
+  classifier_.precision = working_precision(training.X.precision());  // of the rows that are read
   classifier_.classes = training.classes;
   classifier_.index_base = training.index_base;
   classifier_.normalization = training.normalization;

@@ -189,8 +189,11 @@ constexpr std::array option_rows{
     OptionRow{
         "index-base", 0, "auto|0|1", "auto|0|1", "auto", "Data", reading,
         "The first index of LIBSVM text; auto is the model's where there is one, else 0 if some index is 0, else 1."},
-    OptionRow{"precision", 0, "float32|float64", "float32|float64", "float32", "Data", reading,
-              "How features are stored; where there is a model, the default is the model's."},
+    OptionRow{
+        "precision", 0, "float32|float64|float16|bfloat16", "float32|float64|float16|bfloat16", "float32", "Data",
+        reading,
+        "How features are stored; where there is a model, the default is the model's. The two of 16 bits are for "
+        "dense rows, which are computed with in float32; a file that holds float16 keeps it unless told otherwise."},
     OptionRow{"max-unpacked", 0, "BYTES", "", "the larger of 1G and 1,000 times the file", "Data", reading,
               "What a compressed file, or the arrays of a .npz, may unpack to; K, M and G stand for KiB, MiB and GiB."},
     OptionRow{"threads", 0, "N", "", "0", "Data", reading | demo, "Threads to use; 0 is every core."},

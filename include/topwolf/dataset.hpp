@@ -91,14 +91,16 @@ using UnpackLimit = std::optional<std::int64_t>;
 
 // Which file, and how it is to be read (docs/file_formats.md).
 struct LoadOptions {
-  std::string path;                      // "-": standard input (LIBSVM text)
-  std::string labels_path;               // labels in a file of their own (.npy or one a line); "" = none
-  std::string label_column;              // CSV: a name, or a number from 1; "" = see docs/file_formats.md
-  std::optional<int> index_base;         // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
-  bool label_weights = false;            // a label is written label:weight, or label alone for a weight of 1
-  UnpackLimit max_unpacked{};            // of this file and that of the labels
-  std::optional<Precision> precision{};  // none: float32; of rows that meet a classifier, the classifier's
-  int threads = 0;                       // 0: all cores
+  std::string path;               // "-": standard input (LIBSVM text)
+  std::string labels_path;        // labels in a file of their own (.npy or one a line); "" = none
+  std::string label_column;       // CSV: a name, or a number from 1; "" = see docs/file_formats.md
+  std::optional<int> index_base;  // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
+  bool label_weights = false;     // a label is written label:weight, or label alone for a weight of 1
+  UnpackLimit max_unpacked{};     // of this file and that of the labels
+  // How features are stored. None: as the file has them where that is in 16 bits, else float32; of rows that meet a
+  // classifier in float64, float64.
+  std::optional<Precision> precision{};
+  int threads = 0;  // 0: all cores
 };
 
 // Whatever the file holds, with or without labels.
@@ -148,7 +150,8 @@ std::vector<std::int32_t> kept_columns(const Features& X, std::int64_t m);
 
 // Measures what the kind needs.
 Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X);
-// In place. A column that the measured rows did not have stays as it is.
+// In place, but that what was stored in 16 bits is float32 afterwards. A column that the measured rows did not have
+// stays as it is.
 void apply_normalization(const Normalization& normalization, FeatureStore& X);
 
 // ---- Writing

@@ -1,31 +1,54 @@
-// Where numbers live: the features X (dense row-major or CSR, float32 or float64, owned or borrowed),
-// and rows with few non-zeros such as the dual A. No arithmetic here.
+// Where numbers live: the features X (dense row-major or CSR, owned or borrowed, in one of four types of number), and
+// rows with few non-zeros such as the dual A. No arithmetic here.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "topwolf/half.hpp"
 #include "topwolf/names.hpp"
 
 namespace topwolf {
 
 // What features are stored as.
 enum class Precision {
-  float32,  // half the memory
-  float64,  // for gaps that float32 cannot reach: those runs end as stalled
+  float32,   // half the memory of float64
+  float64,   // for gaps that float32 cannot reach: those runs end as stalled
+  float16,   // half the memory of float32; dense rows alone
+  bfloat16,  // the same
 };
 template <>
 struct Names<Precision> {
-  static constexpr std::array<std::string_view, 2> all{"float32", "float64"};
+  static constexpr std::array<std::string_view, 4> all{"float32", "float64", "float16", "bfloat16"};
 };
+
+// What is computed with where features are stored so, and what their weights are stored as.
+constexpr Precision working_precision(Precision stored) {
+  return stored == Precision::float64 ? Precision::float64 : Precision::float32;
+}
+// Whether numbers are stored in 16 bits, in which nothing is computed.
+constexpr bool is_half(Precision stored) {
+  return stored == Precision::float16 || stored == Precision::bfloat16;
+}
+
+// What T is called: float, double, Float16 or BFloat16.
+template <class T>
+constexpr Precision precision_of = std::is_same_v<T, float>     ? Precision::float32
+                                   : std::is_same_v<T, double>  ? Precision::float64
+                                   : std::is_same_v<T, Float16> ? Precision::float16
+                                                                : Precision::bfloat16;
+// What is computed with where T is stored.
+template <class T>
+using Working = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 // X: (rows x cols), row-major; row i starts at data + i * stride.
 template <class T>
 struct DenseView {
-  using Value = T;          // float or double
+  using Value = T;          // float, double, Float16 or BFloat16
   const T* data = nullptr;  // the caller's
   std::int64_t rows = 0;    // n
   std::int64_t cols = 0;    // d
@@ -43,12 +66,14 @@ struct CsrView {
   std::int64_t cols = 0;                    // d
 };
 
-// Any of the four.
-using FeatureView = std::variant<DenseView<float>, DenseView<double>, CsrView<float>, CsrView<double>>;
+// Any of the six: an index takes as much room as a float32, so that halves would make sparse rows hardly smaller.
+using FeatureView = std::variant<DenseView<float>, DenseView<double>, CsrView<float>, CsrView<double>,
+                                 DenseView<Float16>, DenseView<BFloat16>>;
 
 // Owned storage, filled by a loader and changed only before it becomes Features.
 template <class T>
 struct DenseStore {
+  using Value = T;        // float, double, Float16 or BFloat16
   std::vector<T> values;  // (rows x cols), row-major
   std::int64_t rows = 0;  // n
   std::int64_t cols = 0;  // d
@@ -59,6 +84,7 @@ struct DenseStore {
 // The same of sparse rows.
 template <class T>
 struct CsrStore {
+  using Value = T;                      // float or double
   std::vector<std::int64_t> row_begin;  // rows + 1
   std::vector<std::int32_t> column;     // of each non-zero
   std::vector<T> values;                // of each non-zero
@@ -68,8 +94,26 @@ struct CsrStore {
   CsrView<T> view() const { return {row_begin.data(), column.data(), values.data(), rows, cols}; }
 };
 
-// Any of the four.
-using FeatureStore = std::variant<DenseStore<float>, DenseStore<double>, CsrStore<float>, CsrStore<double>>;
+// Any of the six.
+using FeatureStore = std::variant<DenseStore<float>, DenseStore<double>, CsrStore<float>, CsrStore<double>,
+                                  DenseStore<Float16>, DenseStore<BFloat16>>;
+
+// Whether rows are CSR, in a view or a store.
+template <class Features>
+bool is_sparse(const Features& X) {
+  return std::visit(
+      [](const auto& matrix) {
+        return requires {
+          matrix.row_begin;
+        };
+      },
+      X);
+}
+// What their values are.
+template <class Features>
+Precision stored_precision(const Features& X) {
+  return std::visit([]<class Matrix>(const Matrix&) { return precision_of<typename Matrix::Value>; }, X);
+}
 
 // X as the solvers see it: an immutable view and, if the memory is ours, what keeps it alive.
 class Features {
@@ -103,7 +147,7 @@ class Features {
     owner_ = std::move(owner);
   }
 
-  // Which of the four it is, and where it lies.
+  // Which of the six it is, and where it lies.
   const FeatureView& view() const { return view_; }
   // n
   std::int64_t rows() const {
@@ -114,9 +158,9 @@ class Features {
     return std::visit([](const auto& v) { return v.cols; }, view_);
   }
   // Whether it is CSR.
-  bool sparse() const { return view_.index() >= 2; }
+  bool sparse() const { return is_sparse(view_); }
   // Of the values.
-  Precision precision() const { return view_.index() % 2 == 0 ? Precision::float32 : Precision::float64; }
+  Precision precision() const { return stored_precision(view_); }
 
  private:
   FeatureView view_;

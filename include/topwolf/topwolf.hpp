@@ -6,6 +6,7 @@
 #include "topwolf/dual.hpp"
 #include "topwolf/error.hpp"
 #include "topwolf/evaluate.hpp"
+#include "topwolf/half.hpp"
 #include "topwolf/joint.hpp"
 #include "topwolf/loss.hpp"
 #include "topwolf/matrix.hpp"

@@ -1,6 +1,9 @@
 // NumPy arrays and SciPy's CSR matrices as Features, without a copy of the values.
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "module.hpp"
 
 namespace topwolf::python {
@@ -11,14 +14,15 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <class T>
-std::unique_ptr<PyFeatures> dense(Matrix<T> array) {
+// T: what the array's numbers are; Stored: what NumPy takes them for.
+template <class T, class Stored = T>
+std::unique_ptr<PyFeatures> dense(Matrix<Stored> array) {
   const std::int64_t rows = static_cast<std::int64_t>(array.shape(0)), cols = static_cast<std::int64_t>(array.shape(1));
   if ((cols > 1 && array.stride(1) != 1) || (rows > 1 && array.stride(0) < cols)) {
     throw nb::value_error("every row must lie in one piece, apart from the others");
   }
   auto out = std::make_unique<PyFeatures>();
-  out->X = Features::dense(array.data(), rows, cols, rows > 1 ? array.stride(0) : cols);
+  out->X = Features::dense(reinterpret_cast<const T*>(array.data()), rows, cols, rows > 1 ? array.stride(0) : cols);
   out->owners.push_back(nb::cast(array));
   return out;
 }
@@ -57,12 +61,28 @@ std::uintptr_t address(const PyFeatures& features) {
       features.X.view());
 }
 
+// Of dense rows.
+bool all_finite(const PyFeatures& features) {
+  return std::visit(
+      []<class View>(const View& X) {
+        if constexpr (requires { X.stride; }) {
+          for (std::int64_t i = 0; i < X.rows; ++i) {
+            const auto* const row = X.data + i * X.stride;
+            if (!std::all_of(row, row + X.cols, [](auto x) { return std::isfinite(x); })) return false;
+          }
+        }
+        return true;
+      },
+      features.X.view());
+}
+
 }  // namespace
 
 void bind_features(nb::module_& module) {
   nb::class_<PyFeatures>(module, "Features")
       .def_prop_ro("rows", [](const PyFeatures& f) { return f.X.rows(); })
       .def_prop_ro("cols", [](const PyFeatures& f) { return f.X.cols(); })
+      .def_prop_ro("finite", &all_finite, "Whether all values of dense rows are.")
       .def_prop_ro("address", &address, "Where the values lie.");
   module.def(
       "kept_columns",
@@ -75,6 +95,8 @@ void bind_features(nb::module_& module) {
   // The caller sees to the type of the values; nothing is converted behind its back.
   module.def("dense", &dense<float>, nb::arg("array").noconvert());
   module.def("dense", &dense<double>, nb::arg("array").noconvert());
+  module.def("float16", &dense<Float16, std::uint16_t>, nb::arg("bits").noconvert());
+  module.def("bfloat16", &dense<BFloat16, std::uint16_t>, nb::arg("bits").noconvert());
   const auto def_csr = [&](auto function) {
     module.def("csr", function, nb::arg("values").noconvert(), nb::arg("indices").noconvert(),
                nb::arg("indptr").noconvert(), nb::arg("cols"));

@@ -2,6 +2,7 @@
 
 from ._core import IterationRecord, __version__
 from ._estimator import TopwolfClassifier, load
+from ._features import bfloat16
 from ._joint import TopwolfJointClassifier
 from ._search import TopwolfClassifierCV
 from ._structure import taxonomy
@@ -14,6 +15,7 @@ __all__ = [
     "TopwolfClassifierCV",
     "TopwolfJointClassifier",
     "__version__",
+    "bfloat16",
     "load",
     "plot",
     "taxonomy",

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _core
-from ._features import to_features
+from ._features import to_features, working_dtype
 from ._fitted import FittedClassifier, MatrixLike, Path
 from ._input import TrainingInput
 from ._labels import from_names
@@ -116,7 +116,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features), (1, n_features) for two classes
-        float32 where X is, and read-only. A SciPy CSR matrix of the same shape where X is sparse and fewer than half of
+        float32 where X is, or has 16 bits, and read-only. A SciPy CSR matrix of the same shape where X is sparse and fewer than half of
         its features occur in it, if that saves 64 MiB: the others weigh 0. Assign another array to predict with other
         weights; what the certificate says (`primal_` to `status_`) is then gone, here and in what `save` writes, as it is
         when `intercept_`, `class_coef_` or `classes_`, all of them read-only, are assigned.
@@ -243,8 +243,10 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            float32 and float64 rows, dense or CSR, are read where they are; others are converted. A CSR matrix of which
-            a quarter or more is non-zero is trained as dense rows, for which it is copied.
+            float32 and float64 rows, dense or CSR, and dense float16 and bfloat16 rows (`topwolf.bfloat16`) are read
+            where they are; others are converted. Those of 16 bits are widened a few at a time: they are computed with,
+            and have weights, in float32. A CSR matrix of which a quarter or more is non-zero is trained as dense rows,
+            for which it is copied.
         y : array-like of shape (n_samples,)
             Labels: integers, text, booleans, or floats that are whole numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -288,7 +290,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         result = _core.train(features, y, len(self.classes_), options, weights, observer)
         if table is not None:
             table.finish()
-        self._take_result(result, features, X.dtype, y, options, weights)
+        self._take_result(result, features, working_dtype(X), y, options, weights)
         self._dual = (result["dual"], y) if self.warm_start else None
         self.evals_result_ = {name: errors for name, (_, _, errors) in evaluations.items()}
         return result["error"]

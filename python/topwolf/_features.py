@@ -2,10 +2,39 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from . import _core
 
 _MOST_COLUMNS = np.iinfo(np.int32).max - 1
+
+#: The upper halves of float32 numbers, for which NumPy has no type: ``bits.view(topwolf.bfloat16)`` makes rows of an
+#: array of uint16. Arrays of ml_dtypes' bfloat16 are taken as well.
+bfloat16 = np.dtype([("bfloat16", "<u2")])
+
+
+def checked(estimator, X, y="no_validation", **how):
+    """X, or X and y, as scikit-learn checks them: X float16, bfloat16, float32 or float64 where it is dense. No copy of these."""
+    X = sound(X)
+    if not _is_bfloat16(X):
+        kinds = [np.float64, np.float32] if sparse.issparse(X) else [np.float64, np.float32, np.float16]
+        return validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype=kinds, **how)
+    # As the numbers that its bits are, which are all finite; of them the extension knows more.
+    out = validate_data(estimator, X.view(np.uint16), y, dtype=np.uint16, **how)
+    bits, *rest = out if isinstance(out, tuple) else (out,)
+    if not _core.bfloat16(_whole(bits)).finite:
+        raise ValueError("Input X contains NaN, infinity or a value too large for bfloat16.")
+    return (bits.view(bfloat16), *rest) if rest else bits.view(bfloat16)
+
+
+def working_dtype(X):
+    """What is computed with for X, and the type of its weights."""
+    return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
+
+
+def _is_bfloat16(X):
+    dtype = getattr(X, "dtype", None)
+    return isinstance(X, np.ndarray) and (dtype == bfloat16 or dtype.name == "bfloat16")
 
 
 def sound(X, name="X"):
@@ -41,12 +70,15 @@ def _check_numbers(numbers, size, name):
 
 
 def to_features(X, watched=False):
-    """X as `validate_data` returns it: float32 or float64, dense or CSR, and sound before. `watched`: code of the caller's runs
-    while the rows are used, and what it writes into indices must lead nobody out of the matrix."""
+    """X as `checked` returns it: float32 or float64, dense or CSR, or dense of 16 bits. `watched`: code of the caller's runs while
+    the rows are used, and what it writes into indices must lead nobody out of the matrix."""
     if X.shape[1] > _MOST_COLUMNS:
         raise ValueError(f"X has {X.shape[1]} features, but at most {_MOST_COLUMNS} are supported.")
     if not sparse.issparse(X):
-        return _core.dense(X if _rows_lie_whole(X) else np.ascontiguousarray(X))
+        X = _whole(X)
+        if X.dtype == np.float16:
+            return _core.float16(X.view(np.uint16))
+        return _core.bfloat16(X.view(np.uint16)) if _is_bfloat16(X) else _core.dense(X)
     if watched:
         X = with_own_indices(X)
     if not X.has_canonical_format:
@@ -61,6 +93,11 @@ def to_features(X, watched=False):
 def with_own_indices(X):
     """The same rows, whose indices nobody else can write to, if they are CSR."""
     return sparse.csr_matrix((X.data, X.indices.copy(), X.indptr.copy()), X.shape, copy=False) if sparse.issparse(X) else X
+
+
+def _whole(X):
+    """X, or a copy whose rows lie in one piece."""
+    return X if _rows_lie_whole(X) else np.ascontiguousarray(X)
 
 
 def _rows_lie_whole(X):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._features import sound, to_features
+from ._features import checked, to_features
 from ._labels import check_text, to_names
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
@@ -229,8 +229,7 @@ class FittedClassifier(Certified):
 
     def _features(self, X):
         check_is_fitted(self)
-        X = validate_data(self, sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return to_features(X)
+        return to_features(checked(self, X, reset=False))
 
     def _check_k(self, k):
         k = self.k_ if k is None else k

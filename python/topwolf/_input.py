@@ -9,10 +9,10 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array
 
 from . import _core
-from ._features import sound
+from ._features import checked
 from ._labels import check_text
 from ._structure import check_class_features, check_margins, features_or_none
 
@@ -22,9 +22,7 @@ class TrainingInput:
 
     def _rows(self, X, y, sample_weight):
         """The rows, class numbers and weights to train on; sets the classes."""
-        X, y = validate_data(
-            self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, order=None
-        )
+        X, y = checked(self, X, y, order=None)
         check_classification_targets(y)
         self.classes_, y = np.unique(y, return_inverse=True)
         check_text(self.classes_)

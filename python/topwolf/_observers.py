@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
-from sklearn.utils.validation import validate_data
-
 from . import _core
-from ._features import sound, to_features
+from ._features import checked, to_features
 from ._weights import bare_classifier
 
 _EVALUATED_KS = (1, 3, 5, 10)
@@ -24,7 +21,7 @@ class Observed:
         if not isinstance(eval_set, (list, type(None))) or any(len(pair) != 2 for pair in eval_set or []):
             raise ValueError("eval_set must be a list of pairs: eval_set=[(X, y)].")
         for number, (X, y) in enumerate(eval_set or []):
-            X, y = validate_data(self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+            X, y = checked(self, X, y, reset=False)
             errors = {f"top_{k}_error": [] for k in ks}
             evaluations[f"validation_{number}"] = (to_features(X, watched), self._class_numbers(y), errors)
         return evaluations

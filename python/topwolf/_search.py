@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array
 
 from . import _core
 from ._estimator import TopwolfClassifier
-from ._features import to_features, with_own_indices
+from ._features import to_features, with_own_indices, working_dtype
 from ._fitted import MatrixLike
 from ._weights import antisymmetric, bare_classifier
 
@@ -212,7 +212,7 @@ class_weight, n_jobs, random_state, verbose
             raise TimeoutError(f"time_limit={self.time_limit} s passed before a fit was finished: there is nothing to choose from.")
         self._take_scores(result, grid, negative=judge is not None or metric == "cost")
         if self.refit:
-            self._take_refit(result, features, X.dtype, y, {**options, "C": self.C_}, weights)
+            self._take_refit(result, features, working_dtype(X), y, {**options, "C": self.C_}, weights)
         if not result["complete"]:
             self.status_ = result["ended"]
         return result
@@ -260,7 +260,7 @@ class_weight, n_jobs, random_state, verbose
         """Minus the score of weights (m x D) on a fold."""
         scorer = check_scoring(TopwolfClassifier(), scoring=self.scoring)
         labels = self.classes_[y]
-        m, dtype = len(self.classes_), X.dtype
+        m, dtype = len(self.classes_), working_dtype(X)
         columns = _core.kept_columns(to_features(X), m)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
 

@@ -32,6 +32,7 @@ constexpr const char* metadata_key = "__metadata__";
 std::size_t element_size(std::string_view dtype) {
   if (dtype == "F64" || dtype == "I64") return 8;
   if (dtype == "F32" || dtype == "I32") return 4;
+  if (dtype == "F16" || dtype == "BF16") return 2;
   return dtype == "U8" ? 1 : 0;
 }
 

@@ -13,12 +13,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "topwolf/half.hpp"
+
 namespace topwolf {
 
 // An array to be written; the caller keeps the data alive.
 struct Tensor {
   std::string name;
-  std::string dtype;                // "F32", "F64", "I64", "I32" or "U8"
+  std::string dtype;                // "F16", "BF16", "F32", "F64", "I64", "I32" or "U8"
   std::vector<std::int64_t> shape;  // row-major; empty: one number
   const void* data = nullptr;
 };
@@ -32,6 +34,10 @@ constexpr std::string_view dtype_of() {
     return "F32";
   } else if constexpr (std::is_same_v<T, double>) {
     return "F64";
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    return "F16";
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return "BF16";
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     return "I64";
   } else if constexpr (std::is_same_v<T, std::int32_t>) {

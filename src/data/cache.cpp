@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-data";
-constexpr int format_version = 1;
+constexpr int format_version = 1, half_version = 2;  // with values of 16 bits, which version 1 did not have
 
 template <class T>
 Tensor make_tensor(const char* name, const std::vector<T>& values) {
@@ -47,14 +47,26 @@ FeatureStore read_features(const TensorFile& file, std::int64_t rows, std::int64
     }
     for (std::int64_t k = 0; k < size; ++k) {
       const T value = X.values[static_cast<std::size_t>(k)];
-      if (!std::isfinite(value)) fail_not_finite(file.path(), k / cols, k % cols, value, sizeof(T));
+      if (!std::isfinite(value)) fail_not_finite(file.path(), k / cols, k % cols, value, precision_of<T>);
     }
     return X;
   }
-  CsrStore<T> X{take<std::int64_t>(file, "row_begin"), take<std::int32_t>(file, "column"), take<T>(file, "values"),
-                rows, cols};
-  check_csr(X, file.path());
-  return X;
+  if constexpr (is_half(precision_of<T>)) {
+    fail_cache(file.path(), "its sparse values are not float32 or float64");
+  } else {
+    CsrStore<T> X{take<std::int64_t>(file, "row_begin"), take<std::int32_t>(file, "column"), take<T>(file, "values"),
+                  rows, cols};
+    check_csr(X, file.path());
+    return X;
+  }
+}
+
+FeatureStore read_values(const TensorFile& file, std::int64_t rows, std::int64_t cols) {
+  const std::string& type = file.dtype("values");
+  if (type == dtype_of<float>()) return read_features<float>(file, rows, cols);
+  if (type == dtype_of<Float16>()) return read_features<Float16>(file, rows, cols);
+  if (type == dtype_of<BFloat16>()) return read_features<BFloat16>(file, rows, cols);
+  return read_features<double>(file, rows, cols);
 }
 
 std::vector<std::string> read_spellings(const TensorFile& file) {
@@ -96,7 +108,8 @@ void write_cache(const RawDataset& raw, const std::string& path) {
   }
   std::vector<Tensor> tensors{make_tensor("label", raw.label), make_tensor("spelling", bytes),
                               make_tensor("spelling_end", ends)};
-  json metadata = {{"format", format_name}, {"version", format_version}, {"index_base", raw.index_base}};
+  json metadata = {{"format", format_name}, {"index_base", raw.index_base}};
+  metadata["version"] = is_half(stored_precision(raw.X)) ? half_version : format_version;
   if (raw.label_type) metadata["label_type"] = to_string(*raw.label_type);
   std::visit(
       [&](const auto& X) {
@@ -121,7 +134,7 @@ RawDataset read_cache(const std::string& path) {
   std::int64_t cols = 0;
   try {
     if (!says(metadata, "format", format_name)) fail_cache(path, "it holds something else");
-    if (metadata.at("version") != format_version) fail_cache(path, "its version is not 1");
+    read_integer(metadata, "version", format_version, half_version, path);
     rows = read_integer(metadata, "rows", 1, INT64_MAX, path);
     cols = read_integer(metadata, "cols", 0, most_columns, path);
     raw.index_base = static_cast<int>(read_integer(metadata, "index_base", 0, 1, path));
@@ -132,8 +145,7 @@ RawDataset read_cache(const std::string& path) {
   } catch (const json::exception&) {
     fail_cache(path, "its metadata is incomplete");
   }
-  raw.X =
-      file.dtype("values") == "F32" ? read_features<float>(file, rows, cols) : read_features<double>(file, rows, cols);
+  raw.X = read_values(file, rows, cols);
   raw.label = take<std::int32_t>(file, "label");
   raw.spelling = read_spellings(file);
   const auto count = static_cast<std::int64_t>(raw.spelling.size());

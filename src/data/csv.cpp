@@ -149,7 +149,7 @@ RawDataset parse(std::string_view text, const ReadOptions& options, const std::s
 }  // namespace
 
 RawDataset parse_csv(const Buffer& text, const ReadOptions& options, const std::string& name) {
-  if (options.number() == Precision::float32) return parse<float>(text.view(), options, name);
+  if (options.number().of_text() == Precision::float32) return parse<float>(text.view(), options, name);
   return parse<double>(text.view(), options, name);
 }
 

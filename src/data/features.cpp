@@ -82,31 +82,41 @@ std::vector<To> convert_values(const std::vector<From>& values) {
 }
 
 template <class To, class From>
-DenseStore<To> convert_store(const DenseStore<From>& X, const std::string& name) {
+FeatureStore convert_store(const DenseStore<From>& X, const std::string& name) {
   DenseStore<To> result{convert_values<To>(X.values), X.rows, X.cols};
   // Checked after the conversion: a double may be finite and too large for a float.
   const auto bad = std::find_if_not(result.values.begin(), result.values.end(), [](To v) { return std::isfinite(v); });
   if (bad != result.values.end()) {
     const std::int64_t k = bad - result.values.begin();
-    fail_not_finite(name, k / X.cols, k % X.cols, X.values[static_cast<std::size_t>(k)], sizeof(To));
+    fail_not_finite(name, k / X.cols, k % X.cols, X.values[static_cast<std::size_t>(k)], precision_of<To>);
   }
   return result;
 }
 
 template <class To, class From>
-CsrStore<To> convert_store(CsrStore<From>& X, const std::string& name) {
-  CsrStore<To> result{std::move(X.row_begin), std::move(X.column), convert_values<To>(X.values), X.rows, X.cols};
-  check_csr(result, name);
-  return result;
+FeatureStore convert_store(CsrStore<From>& X, const std::string& name) {
+  if constexpr (is_half(precision_of<To>)) {
+    fail(ErrorKind::option, "{}: sparse rows are stored as float32 or float64; {} is for dense ones", name,
+         Field{"precision", to_string(precision_of<To>)});
+  } else {
+    CsrStore<To> result{std::move(X.row_begin), std::move(X.column), convert_values<To>(X.values), X.rows, X.cols};
+    check_csr(result, name);
+    return result;
+  }
+}
+
+template <class To>
+FeatureStore converted(FeatureStore& X, const std::string& name) {
+  return std::visit([&](auto& store) { return convert_store<To>(store, name); }, X);
 }
 
 }  // namespace
 
 void fail_not_finite(const std::string& name, std::int64_t row, std::int64_t column, double value,
-                     std::size_t number_size) {
+                     Precision precision) {
   if (std::isfinite(value)) {
-    fail(ErrorKind::data, "{}: row {}, column {} (counted from 1): the value {} is too large for float{}", name,
-         row + 1, column + 1, value, 8 * number_size);
+    fail(ErrorKind::data, "{}: row {}, column {} (counted from 1): the value {} is too large for {}", name, row + 1,
+         column + 1, value, to_string(precision));
   }
   fail(ErrorKind::data, "{}: row {}, column {} (counted from 1): the value {} is not finite", name, row + 1, column + 1,
        value);
@@ -131,7 +141,8 @@ void check_csr(CsrStore<T>& X, const std::string& name) {
     }
     for (std::int64_t k = begin; k < end; ++k) {
       const T value = X.values[static_cast<std::size_t>(k)];
-      if (!std::isfinite(value)) fail_not_finite(name, i, X.column[static_cast<std::size_t>(k)], value, sizeof(T));
+      if (!std::isfinite(value))
+        fail_not_finite(name, i, X.column[static_cast<std::size_t>(k)], value, precision_of<T>);
     }
   }
 }
@@ -190,13 +201,21 @@ Features dense_where_faster(const Features& X) {
 }
 
 void convert_precision(FeatureStore& X, Precision precision, const std::string& name) {
-  if ((X.index() % 2 == 0) == (precision == Precision::float32)) return;
-  X = std::visit(
-      [&](auto& store) -> FeatureStore {
-        if (precision == Precision::float32) return convert_store<float>(store, name);
-        return convert_store<double>(store, name);
-      },
-      X);
+  if (stored_precision(X) == precision) return;
+  switch (precision) {
+    case Precision::float32:
+      X = converted<float>(X, name);
+      break;
+    case Precision::float64:
+      X = converted<double>(X, name);
+      break;
+    case Precision::float16:
+      X = converted<Float16>(X, name);
+      break;
+    case Precision::bfloat16:
+      X = converted<BFloat16>(X, name);
+      break;
+  }
 }
 
 }  // namespace topwolf

@@ -21,7 +21,22 @@ void check_csr(CsrStore<T>& X, const std::string& name);
 // "file: row R, column C ..." for the value at (row, column), counted from 0, that is NaN, infinite, or too large for
 // the precision asked for.
 [[noreturn]] void fail_not_finite(const std::string& name, std::int64_t row, std::int64_t column, double value,
-                                  std::size_t number_size);
+                                  Precision precision);
+
+// What the values of a file become.
+struct NumberChoice {
+  NumberChoice(Precision wish) : NumberChoice(std::optional(wish)) {}
+  NumberChoice(std::optional<Precision> wish, Precision other = Precision::float32) : asked(wish), usual(other) {}
+
+  std::optional<Precision> asked;  // by the user
+  Precision usual;                 // where nobody asked: float32, in whose place values of 16 bits are kept, or float64
+
+  Precision of(Precision stored) const {
+    return asked.value_or(usual == Precision::float32 && is_half(stored) ? stored : usual);
+  }
+  // Text is read as what is computed with; 16 bits come of it afterwards.
+  Precision of_text() const { return working_precision(of(usual)); }
+};
 
 // X has `cols` columns afterwards: sparse values beyond are dropped, their number is returned; dense features of
 // another width are Error{data}.
@@ -33,6 +48,7 @@ void make_dense_if_full(FeatureStore& X);
 // quarter of the memory; otherwise X itself.
 Features dense_where_faster(const Features& X);
 
+// Error{data} for values that are too large for it, Error{option} for sparse rows in 16 bits.
 void convert_precision(FeatureStore& X, Precision precision, const std::string& name);
 
 }  // namespace topwolf

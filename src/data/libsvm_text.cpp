@@ -184,8 +184,8 @@ RawDataset parse_libsvm(const TextSource& text, const ReadOptions& options, cons
   if (options.index_base && *options.index_base != 0 && *options.index_base != 1) {
     fail(ErrorKind::option, "{} is {}, but only 0 and 1 are allowed", Field{"index_base"}, *options.index_base);
   }
-  return options.number() == Precision::float32 ? parse<float>(text, options, name, chunk_bytes)
-                                                : parse<double>(text, options, name, chunk_bytes);
+  return options.number().of_text() == Precision::float32 ? parse<float>(text, options, name, chunk_bytes)
+                                                          : parse<double>(text, options, name, chunk_bytes);
 }
 
 }  // namespace topwolf

@@ -97,7 +97,7 @@ void check_labels(RawDataset& raw, const ReadOptions& options) {
 
 // As many as the model has, or more where sparse rows may keep theirs.
 std::int64_t columns_for(const ReadOptions& options, const FeatureStore& X) {
-  const bool sparse = X.index() >= 2;
+  const bool sparse = is_sparse(X);
   const std::int64_t own = std::visit([](const auto& store) { return store.cols; }, X);
   return sparse && options.keep_beyond_cols ? std::max(own, *options.cols) : *options.cols;
 }
@@ -107,11 +107,11 @@ RawDataset read_checked(const ReadOptions& options, ReadReport& report) {
     fail(ErrorKind::option, "standard input cannot hold both the data and the labels");
   }
   RawDataset raw = read_any(options);
-  // The order counts: columns are dropped before dense is decided, and weights are split from labels of a file of their
-  // own, too.
-  convert_precision(raw.X, options.number(), raw.source);
+  // The order counts: columns are dropped before dense is decided, 16 bits are for what is dense then, and weights are
+  // split from labels of a file of their own, too.
   if (options.cols) report.dropped_values = fit_columns(raw.X, columns_for(options, raw.X), raw.source);
   if (!options.keep_sparse) make_dense_if_full(raw.X);
+  convert_precision(raw.X, options.number().of(stored_precision(raw.X)), raw.source);
   if (!options.labels_path.empty()) replace_labels(raw, options.labels_path, options.max_unpacked);
   if (options.label_weights) split_label_weights(raw);
   check_labels(raw, options);

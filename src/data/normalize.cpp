@@ -1,9 +1,11 @@
 // Preparing features: rows of unit length, or columns divided by their largest magnitude. Computed in double, stored
-// in the precision of the features; never turns a zero into anything else.
+// in the precision of the features, but those of 16 bits in float32: three digits hold no row of unit length. Never
+// turns a zero into anything else.
 #include <algorithm>
 #include <cmath>
 
 #include "core/ieee.hpp"
+#include "data/features.hpp"
 #include "data/rows.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -46,6 +48,7 @@ Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X) {
 void apply_normalization(const Normalization& normalization, FeatureStore& X) {
   const IeeeArithmetic ieee;
   if (normalization.kind == NormalizeKind::none) return;
+  convert_precision(X, working_precision(stored_precision(X)), "");  // exact, and so never refused
   const auto known = static_cast<std::int64_t>(normalization.scale.size());
   std::visit(
       [&](auto& store) {

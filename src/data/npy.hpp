@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/features.hpp"
 #include "data/labels.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -15,7 +16,7 @@ namespace topwolf {
 
 // What the header says, and the data where they are in memory (borrowed from the bytes that were parsed).
 struct NpyArray {
-  char kind = 'f';             // f: float, i: int, u: unsigned, b: bool, U: UTF-32 text, S: bytes
+  char kind = 'f';             // f: float, i: int, u: unsigned, b: bool, U: UTF-32 text, S: bytes, V: two bytes, untold
   std::int64_t item_size = 0;  // in bytes
   bool big_endian = false;
   bool fortran_order = false;
@@ -33,11 +34,12 @@ NpyArray parse_npy(std::string_view bytes, const std::string& name);
 // Bytes that come one after the other: fills `to` with up to `count` of them, and returns fewer only at the end.
 using ByteReader = std::function<std::size_t(char* to, std::size_t count)>;
 
-// Features: two dimensions, numbers or bool, all finite in the precision asked for. Only a few megabytes of the array
-// are in memory besides them. `size` is that of the whole file, and may be an upper bound: nothing larger is allocated.
-FeatureStore read_npy_features(const ByteReader& reader, std::size_t size, Precision precision, int threads,
+// Features: two dimensions, numbers or bool, all finite in what they become. NumPy has no bfloat16: ml_dtypes writes it
+// as V2, which is read as that only where it is asked for. Only a few megabytes of the array are in memory besides
+// them. `size` is that of the whole file, and may be an upper bound: nothing larger is allocated.
+FeatureStore read_npy_features(const ByteReader& reader, std::size_t size, const NumberChoice& number, int threads,
                                const std::string& name);
-FeatureStore npy_features(std::string_view bytes, Precision precision, int threads, const std::string& name);
+FeatureStore npy_features(std::string_view bytes, const NumberChoice& number, int threads, const std::string& name);
 
 // The numbers of an array in row-major order, converted to T.
 template <class T>

@@ -122,7 +122,8 @@ void read_type(NpyArray& array, const std::string& name) {
   if (array.kind == 'U') array.item_size *= 4;
   const bool known = (array.kind == 'f' && one_of({2, 4, 8})) || (array.kind == 'b' && one_of({1})) ||
                      ((array.kind == 'i' || array.kind == 'u') && one_of({1, 2, 4, 8})) ||
-                     ((array.kind == 'U' || array.kind == 'S') && array.item_size >= 0);
+                     ((array.kind == 'U' || array.kind == 'S') && array.item_size >= 0) ||
+                     (array.kind == 'V' && one_of({2}));
   if (!known) {
     fail(ErrorKind::data, "{}: the type {} is not supported; integers, float16 to float64, bool, U and S are", name,
          quote(array.type));

@@ -15,25 +15,6 @@ namespace topwolf {
 
 namespace {
 
-struct Half {
-  std::uint16_t bits;
-};
-
-// By hand: the baseline instruction set has no conversion, and not every compiler a type.
-float half_to_float(Half half) {
-  const int exponent = (half.bits >> 10) & 0x1f;
-  const int fraction = half.bits & 0x3ff;
-  float magnitude = 0;
-  if (exponent == 0x1f) {
-    magnitude = fraction == 0 ? INFINITY : NAN;
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(static_cast<float>(fraction), -24);
-  } else {
-    magnitude = std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-  }
-  return half.bits & 0x8000 ? -magnitude : magnitude;
-}
-
 template <class Bits>
 Bits swap_bytes(Bits bits) {
   if constexpr (sizeof(Bits) == 1) {
@@ -57,9 +38,7 @@ auto load(const char* bytes, bool swap) {
   BitsOf<sizeof(Source)> bits;
   std::memcpy(&bits, bytes, sizeof bits);
   if (swap) bits = swap_bytes(bits);
-  if constexpr (std::is_same_v<Source, Half>) {
-    return half_to_float(Half{bits});
-  } else if constexpr (std::is_same_v<Source, bool>) {
+  if constexpr (std::is_same_v<Source, bool>) {
     return static_cast<int>(bits != 0);
   } else {
     return std::bit_cast<Source>(bits);
@@ -69,6 +48,8 @@ auto load(const char* bytes, bool swap) {
 bool must_swap(const NpyArray& array) {
   return array.big_endian == (std::endian::native == std::endian::little);
 }
+
+constexpr char bfloat16_kind = 'B';  // no kind of NumPy's: what V2 is once somebody said so
 
 // Calls visitor.operator()<Source>() with the type of the array's elements.
 template <class Visitor>
@@ -81,13 +62,15 @@ void visit_number_type(const NpyArray& array, const std::string& name, Visitor&&
   };
   switch (array.kind) {
     case 'f':
-      return visit_sized.template operator()<Half, Half, float, double>();
+      return visit_sized.template operator()<Float16, Float16, float, double>();
     case 'i':
       return visit_sized.template operator()<std::int8_t, std::int16_t, std::int32_t, std::int64_t>();
     case 'u':
       return visit_sized.template operator()<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>();
     case 'b':
       return visitor.template operator()<bool>();
+    case bfloat16_kind:
+      return visitor.template operator()<BFloat16>();
     default:
       fail(ErrorKind::data, "{}: numbers are needed, but the type is {}", name, quote(array.type));
   }
@@ -122,7 +105,7 @@ DenseStore<T> dense_features(const NpyArray& array, const BlockSource& next, int
           for (std::int64_t j = column; j < column_end; ++j, from += column_step) {
             const auto value = load<Source>(from, swap);
             to[j] = static_cast<T>(value);
-            if (!std::isfinite(to[j])) fail_not_finite(name, i, j, static_cast<double>(value), sizeof(T));
+            if (!std::isfinite(to[j])) fail_not_finite(name, i, j, static_cast<double>(value), precision_of<T>);
           }
         }
       });
@@ -131,7 +114,7 @@ DenseStore<T> dense_features(const NpyArray& array, const BlockSource& next, int
   return X;
 }
 
-FeatureStore any_features(const NpyArray& array, const BlockSource& next, Precision precision, int threads,
+FeatureStore any_features(NpyArray array, const BlockSource& next, const NumberChoice& number, int threads,
                           const std::string& name) {
   if (array.shape.size() != 2 || array.size() == 0) {
     fail(ErrorKind::data, "{}: features need two dimensions, none of them 0, but the shape is ({})", name,
@@ -140,21 +123,37 @@ FeatureStore any_features(const NpyArray& array, const BlockSource& next, Precis
   if (array.shape[1] > most_columns) {
     fail(ErrorKind::data, "{}: the array has {} columns, more than {}", name, array.shape[1], most_columns);
   }
+  if (array.kind == 'V') {
+    if (number.asked != Precision::bfloat16) {
+      fail(ErrorKind::data, "{}: the type {} does not say what it is; bfloat16 is read with {}", name,
+           quote(array.type), Field{"precision", to_string(Precision::bfloat16)});
+    }
+    array.kind = bfloat16_kind;
+  }
   threads = resolve_threads(threads);
-  if (precision == Precision::float32) return dense_features<float>(array, next, threads, name);
-  return dense_features<double>(array, next, threads, name);
+  const bool half = array.kind == 'f' && array.item_size == 2;
+  switch (number.of(half ? Precision::float16 : number.usual)) {
+    case Precision::float32:
+      return dense_features<float>(array, next, threads, name);
+    case Precision::float16:
+      return dense_features<Float16>(array, next, threads, name);
+    case Precision::bfloat16:
+      return dense_features<BFloat16>(array, next, threads, name);
+    default:
+      return dense_features<double>(array, next, threads, name);
+  }
 }
 
 }  // namespace
 
-FeatureStore npy_features(std::string_view bytes, Precision precision, int threads, const std::string& name) {
+FeatureStore npy_features(std::string_view bytes, const NumberChoice& number, int threads, const std::string& name) {
   const NpyArray array = parse_npy(bytes, name);
   std::size_t at = 0;
   const auto next = [&](std::size_t count) { return array.data.substr(std::exchange(at, at + count), count); };
-  return any_features(array, next, precision, threads, name);
+  return any_features(array, next, number, threads, name);
 }
 
-FeatureStore read_npy_features(const ByteReader& reader, std::size_t size, Precision precision, int threads,
+FeatureStore read_npy_features(const ByteReader& reader, std::size_t size, const NumberChoice& number, int threads,
                                const std::string& name) {
   std::string header(npy_prefix, '\0');
   header.resize(reader(header.data(), npy_prefix));
@@ -176,7 +175,7 @@ FeatureStore read_npy_features(const ByteReader& reader, std::size_t size, Preci
     if (got < count) fail_npy_size(array, seen, name);
     return block;
   };
-  FeatureStore X = any_features(array, next, precision, threads, name);
+  FeatureStore X = any_features(array, next, number, threads, name);
   char more = 0;
   if (reader(&more, 1) != 0) fail_npy_size(array, size - header_size, name);
   return X;
@@ -251,9 +250,10 @@ std::string spell(const NpyArray& array, std::int64_t row, const std::string& na
   const auto value = load<Source>(array.data.data() + row * array.item_size, must_swap(array));
   if constexpr (std::is_same_v<Source, bool>) {
     return value ? "True" : "False";
-  } else if constexpr (std::is_floating_point_v<decltype(value)>) {
-    if (!std::isfinite(value)) fail(ErrorKind::data, "{}: row {}: the label {} is not finite", name, row + 1, value);
-    return spell_real(value);
+  } else if constexpr (!std::is_integral_v<Source>) {
+    if (!std::isfinite(value))
+      fail(ErrorKind::data, "{}: row {}: the label {} is not finite", name, row + 1, double{value});
+    return spell_real(static_cast<Working<Source>>(value));
   } else {
     return std::to_string(value);
   }

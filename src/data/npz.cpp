@@ -190,7 +190,7 @@ FeatureStore read_features(const Archive& archive, const ReadOptions& options) {
       fail(ErrorKind::data, "{}: holds neither an array X nor a matrix of scipy.sparse.save_npz", options.path);
     }
   }
-  if (options.number() == Precision::float32) return read_csr<float>(archive, options.path);
+  if (options.number().of_text() == Precision::float32) return read_csr<float>(archive, options.path);
   return read_csr<double>(archive, options.path);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "data/buffer.hpp"
+#include "data/features.hpp"
 #include "data/text_source.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -17,13 +18,14 @@ namespace topwolf {
 struct ReadOptions : LoadOptions {
   ReadOptions() = default;
   ReadOptions(LoadOptions wishes) : LoadOptions(std::move(wishes)) {}
-  Precision number() const { return precision.value_or(Precision::float32); }
+  NumberChoice number() const { return {precision, usual_precision}; }
 
   bool labels_optional = false;      // rows without a label are welcome
   std::optional<std::int64_t> cols;  // the number of columns there must be: sparse values beyond are dropped
   bool keep_beyond_cols = false;     // they are kept, and the rows are wider
   std::string usual_label_column;    // CSV: label_column, but only where the file has a label column at all
-  bool keep_sparse = false;          // what a sparse file does not store is not 0
+  Precision usual_precision = Precision::float32;  // where `precision` says nothing (NumberChoice)
+  bool keep_sparse = false;                        // what a sparse file does not store is not 0
 };
 
 struct ReadReport {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <vector>
 
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
@@ -53,7 +54,7 @@ void append_pairs(std::string& line, const View& X, std::int64_t i, int index_ba
   constexpr bool sparse = requires {
     X.row_begin;
   };
-  for_row(X, i, [&](std::int64_t j, auto value) {
+  for_row(X, i, [&](std::int64_t j, Working<typename View::Value> value) {
     if (sparse || value != 0) fmt::format_to(std::back_inserter(line), " {}:{}", j + index_base, value);
   });
 }
@@ -105,12 +106,13 @@ void write_csv(const RawDataset& raw, const std::string& path) {
   check_labels_as_text(raw, path);
   AtomicFile file(path);
   std::visit(
-      [&](const auto& X) {
+      [&]<class Store>(const Store& X) {
         std::string line = "x1";
         for (std::int64_t j = 1; j < X.cols; ++j) fmt::format_to(std::back_inserter(line), ",x{}", j + 1);
         file.write(line + (labelled ? ",label\n" : "\n"));
         for_dense_rows(X.view(), [&](std::int64_t i, auto row) {
-          line = fmt::format("{}", fmt::join(row, ","));
+          const std::vector<Working<typename Store::Value>> numbers(row.begin(), row.end());
+          line = fmt::format("{}", fmt::join(numbers, ","));
           if (labelled) line += ',' + csv_cell(label_of(raw, i));
           line += '\n';
           file.write(line);

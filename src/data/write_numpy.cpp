@@ -22,6 +22,8 @@ template <class T>
 constexpr const char* type_name() {
   if constexpr (std::is_same_v<T, float>) return "<f4";
   if constexpr (std::is_same_v<T, double>) return "<f8";
+  if constexpr (std::is_same_v<T, Float16>) return "<f2";
+  if constexpr (std::is_same_v<T, BFloat16>) return "|V2";  // as ml_dtypes' bfloat16 is written
   if constexpr (std::is_same_v<T, std::int32_t>) return "<i4";
   if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
 }

@@ -15,10 +15,12 @@ const Kernels& kernels() {
     // For whoever comes here before the compiler's own constructors have run.
     __builtin_cpu_init();
     // All that the copy was compiled with (kernels.cmake): one missing part would be an illegal instruction.
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    const bool halves = __builtin_cpu_supports("f16c");
+    if (halves && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq")) {
       return kernels_avx512;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kernels_avx2;
+    if (halves && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kernels_avx2;
     return kernels_baseline;
   }();
   return best;

@@ -4,24 +4,46 @@
 
 #include <cstdint>
 
+#include "topwolf/half.hpp"
+
 namespace topwolf {
 
 struct Kernels {
   const char* name;
 
-  // out[c] += sum_e coefficient[e] * X[row[e] * stride + c], c < cols.
+  // to[c] = from[c], c < count. Exact, so that whoever meets the wider numbers has the bits that those would have had.
+  void (*widen_f16_f32)(const Float16* from, std::int64_t count, float* to);
+  void (*widen_f16_f64)(const Float16* from, std::int64_t count, double* to);
+  void (*widen_bf16_f32)(const BFloat16* from, std::int64_t count, float* to);
+  void (*widen_bf16_f64)(const BFloat16* from, std::int64_t count, double* to);
+
+  // out[c] += sum_e coefficient[e] * X[row[e] * stride + c], c < cols. Named after the types of X and of out; one name
+  // where they are the same, or out is double.
   void (*accumulate_f32)(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                          std::int64_t count, std::int64_t cols, double* out);
   void (*accumulate_f32_f32)(const float* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                              std::int64_t count, std::int64_t cols, float* out);
   void (*accumulate_f64)(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                          std::int64_t count, std::int64_t cols, double* out);
+  void (*accumulate_f16)(const Float16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                         std::int64_t count, std::int64_t cols, double* out);
+  void (*accumulate_f16_f32)(const Float16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                             std::int64_t count, std::int64_t cols, float* out);
+  void (*accumulate_bf16)(const BFloat16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                          std::int64_t count, std::int64_t cols, double* out);
+  void (*accumulate_bf16_f32)(const BFloat16* X, std::int64_t stride, const std::int64_t* row,
+                              const double* coefficient, std::int64_t count, std::int64_t cols, float* out);
 
   // out[c] += v_c = sum_e coefficient[e] * x[row[e]][c], c < cols; returns the sum of v_c^2 in double.
   double (*add_rows_f32)(const float* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
                          std::int64_t cols, float* out);
   double (*add_rows_f64)(const double* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
                          std::int64_t cols, double* out);
+
+  // out[c] = x[c] - mean[c], c < count: in double, then rounded.
+  void (*less_f32)(const float* x, const double* mean, std::int64_t count, float* out);
+  void (*less_f32_f64)(const float* x, const double* mean, std::int64_t count, double* out);
+  void (*less_f64)(const double* x, const double* mean, std::int64_t count, double* out);
 
   // S[i * lds + j] = <x[i], w[j]> over d features, i < rows, j < m. Bits depend on nothing but the two vectors
   // and d: a product may be cut into tiles anywhere. Fastest where vectors begin at multiples of 64 bytes. Named after

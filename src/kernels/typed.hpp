@@ -2,9 +2,29 @@
 // compiled for one instruction set and kept for all.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/kernels.hpp"
 
 namespace topwolf {
+
+// to[c] = from[c], c < count, in a type that may be another: what is of 16 bits is widened.
+template <class T, class Out>
+void copy_numbers(const T* from, std::int64_t count, Out* to) {
+  std::transform(from, from + count, to, [](T value) { return static_cast<Out>(value); });
+}
+inline void copy_numbers(const Float16* from, std::int64_t count, float* to) {
+  kernels().widen_f16_f32(from, count, to);
+}
+inline void copy_numbers(const Float16* from, std::int64_t count, double* to) {
+  kernels().widen_f16_f64(from, count, to);
+}
+inline void copy_numbers(const BFloat16* from, std::int64_t count, float* to) {
+  kernels().widen_bf16_f32(from, count, to);
+}
+inline void copy_numbers(const BFloat16* from, std::int64_t count, double* to) {
+  kernels().widen_bf16_f64(from, count, to);
+}
 
 // m rounded up to whole vectors: the pitch of weights that are kept feature by feature.
 inline std::int64_t class_pitch(std::int64_t m) {
@@ -25,6 +45,16 @@ inline double add_rows(const float* const* x, const std::int64_t* row, const dou
 inline double add_rows(const double* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
                        std::int64_t cols, double* out) {
   return kernels().add_rows_f64(x, row, coefficient, count, cols, out);
+}
+
+inline void less(const float* x, const double* mean, std::int64_t count, float* out) {
+  kernels().less_f32(x, mean, count, out);
+}
+inline void less(const float* x, const double* mean, std::int64_t count, double* out) {
+  kernels().less_f32_f64(x, mean, count, out);
+}
+inline void less(const double* x, const double* mean, std::int64_t count, double* out) {
+  kernels().less_f64(x, mean, count, out);
 }
 
 inline void products(const float* const* x, std::int64_t rows, const float* const* w, std::int64_t m, std::int64_t d,
@@ -67,6 +97,22 @@ inline void accumulate(const float* X, std::int64_t stride, const std::int64_t* 
 inline void accumulate(const double* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
                        std::int64_t count, std::int64_t cols, double* out) {
   kernels().accumulate_f64(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const Float16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, double* out) {
+  kernels().accumulate_f16(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const Float16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, float* out) {
+  kernels().accumulate_f16_f32(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const BFloat16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, double* out) {
+  kernels().accumulate_bf16(X, stride, row, coefficient, count, cols, out);
+}
+inline void accumulate(const BFloat16* X, std::int64_t stride, const std::int64_t* row, const double* coefficient,
+                       std::int64_t count, std::int64_t cols, float* out) {
+  kernels().accumulate_bf16_f32(X, stride, row, coefficient, count, cols, out);
 }
 
 // W is feature-major: (D x class_pitch(m)).

@@ -91,6 +91,8 @@ void check_classifier(const Classifier& model, const std::string& path) {
   check_classes(model.classes, check);
   check.require(0 <= model.d && model.d <= most_columns, "the model has {} features, where 0 to {} are possible",
                 model.d, most_columns);
+  check.require(!is_half(model.precision), "the model's precision is {}, where float32 and float64 are possible",
+                to_string(model.precision));
   check_columns(model, check);
   check.one_within(model.bias, any, "bias");
   check.size(model.W, model.m() * model.D(), "weights");

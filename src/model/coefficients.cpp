@@ -47,7 +47,7 @@ Matrix read_matrix(std::string_view bytes, const std::string& name, std::size_t 
       std::find_if_not(matrix.values.begin(), matrix.values.end(), [](double x) { return std::isfinite(x); });
   if (bad != matrix.values.end()) {
     const std::int64_t k = bad - matrix.values.begin();
-    fail_not_finite(name, k / matrix.cols, k % matrix.cols, *bad, sizeof(double));
+    fail_not_finite(name, k / matrix.cols, k % matrix.cols, *bad, Precision::float64);
   }
   return matrix;
 }

@@ -128,7 +128,7 @@ void add_products(const DenseView<T>& X, const Tiles<W>& weights, std::int64_t f
   for (std::int64_t f = 0; f < X.cols; f += score_depth) {
     const std::int64_t cols = std::min(score_depth, X.cols - f);
     for (std::int64_t i = 0; i < X.rows; ++i) {
-      std::copy_n(X.data + i * X.stride + f, cols, block.data() + i * score_depth);
+      copy_numbers(X.data + i * X.stride + f, cols, block.data() + i * score_depth);
     }
     for (std::int64_t j = from; j < to; j += tile_width) {
       const std::int64_t width = weights.width(j);

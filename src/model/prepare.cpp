@@ -91,7 +91,7 @@ RawDataset load_rows_for(const Classifier& classifier, const LoadOptions& option
   const IeeeArithmetic ieee;
   ReadOptions asked = options;
   if (!asked.index_base) asked.index_base = classifier.index_base;
-  if (!asked.precision) asked.precision = classifier.precision;
+  asked.usual_precision = classifier.precision;
   asked.usual_label_column = classifier.label_column;
   asked.cols = classifier.d;
   asked.keep_beyond_cols = wanted.wider;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/rows.hpp"
+#include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/scorer.hpp"
 
 namespace topwolf {
@@ -29,6 +30,12 @@ double engine_bytes(const Workload& work) {
   return row * work.n + work.threads * panel * work.m * (work.number + 3.0 * wide);
 }
 
+// The rows of a batch that are widened: all, where they are stored as something narrower than what is computed with.
+double widened_rows(const Workload& work) {
+  if (work.stored_number >= work.number) return 0.0;
+  return static_cast<double>(most_rows_of_batch(static_cast<std::int64_t>(work.n), static_cast<std::int64_t>(work.m)));
+}
+
 // Block ascent keeps W(A), the best W and the one that is being certified, whose scores need it once more; in the
 // precision of the rows the working weights or scores, and those of a step on the face.
 double block_bytes(const Workload& work, bool gram) {
@@ -38,7 +45,8 @@ double block_bytes(const Workload& work, bool gram) {
   if (V > 0.0) return rows + wide * (3.0 * V + 5.0 * W) + work.number * (gram ? work.m * work.n : W);
   // The Gram matrices of the rows of each class, where they take less than that of all.
   const double packed = work.n * work.n * std::min(1.0, 4.0 / work.m);
-  return rows + 4.0 * wide * W + work.number * (gram ? work.m * work.n + packed : 2.0 * W);
+  return rows + 4.0 * wide * W +
+         work.number * (gram ? work.m * work.n + packed : 2.0 * W + widened_rows(work) * work.D);
 }
 
 // Each W is held by whoever is named in batch.cpp, apg.cpp and newton.cpp, then twice while it is certified; newton has
@@ -60,8 +68,10 @@ Workload workload_of(const Problem& problem, const TrainOptions& options, std::i
   work.n = static_cast<double>(problem.n);
   work.m = static_cast<double>(problem.m);
   work.D = static_cast<double>(problem.D());
-  work.sparse = problem.X.index() >= 2;
-  work.number = problem.X.index() % 2 == 0 ? sizeof(float) : sizeof(double);
+  work.sparse = is_sparse(problem.X);
+  work.stored_number =
+      std::visit([]<class View>(const View&) { return static_cast<double>(sizeof(typename View::Value)); }, problem.X);
+  work.number = working_precision(stored_precision(problem.X)) == Precision::float32 ? sizeof(float) : sizeof(double);
   work.stored = std::visit([](const auto& X) { return static_cast<double>(stored_values(X)); }, problem.X);
   work.class_columns = static_cast<double>(class_columns);
   work.K = static_cast<double>(problem.loss.K());

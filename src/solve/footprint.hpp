@@ -11,7 +11,8 @@ namespace topwolf {
 struct Workload {
   double n, m, D;
   double stored;         // values of X
-  double number;         // bytes of one of them
+  double stored_number;  // bytes of one of them
+  double number;         // bytes of what is computed with
   double class_columns;  // of the class features; 0: none
   double K;              // of the loss
   bool sparse;

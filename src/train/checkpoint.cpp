@@ -47,7 +47,7 @@ json metadata_of(const TensorFile& file) {
 Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options) {
   if (options.checkpoints.path.empty() && options.checkpoints.resume.empty()) return {};
   return {{"the command", kind},
-          {"the precision", std::string(to_string(trainer.data().X.precision()))},
+          {"the precision", std::string(to_string(working_precision(trainer.data().X.precision())))},
           {"the fingerprint of the data", trainer.data_hash()},
           {"the version of topwolf", TOPWOLF_VERSION},
           {"the fingerprint of the cost matrix", cost_hash(options.loss.cost_matrix)},

@@ -24,7 +24,8 @@ Plan plan_of(const Dataset& data, const TrainOptions& options, int workers, std:
   out.workers = workers;
   out.threads = work.threads;
   constexpr double index = sizeof(std::int32_t), begin = sizeof(std::int64_t);
-  out.data_bytes = work.stored * (work.number + (work.sparse ? index : 0.0)) + (work.sparse ? begin * work.n : 0.0);
+  out.data_bytes =
+      work.stored * (work.stored_number + (work.sparse ? index : 0.0)) + (work.sparse ? begin * work.n : 0.0);
   out.training_bytes = method.bytes;
   out.available_bytes = method.memory.available;
   out.bound = method.memory.bound;

@@ -240,7 +240,7 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
     model.class_features = data_.class_features;
     model.V = std::move(fit.W);
   }
-  model.precision = data_.X.precision();
+  model.precision = working_precision(data_.X.precision());
   model.classes = data_.classes;
   model.index_base = data_.index_base;
   model.normalization = data_.normalization;

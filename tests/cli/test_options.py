@@ -99,7 +99,7 @@ def test_conflicts_between_options_exit_2(topwolf, options, saying):
         (["--seed", "-1"], "from 0 to"),
         (["--solver", "sgd"], "auto, block, newton, apg, lsfw, stdfw or pg"),
         (["--normalize", "l2"], "none, unit or maxabs"),
-        (["--precision", "float16"], "float32 or float64"),
+        (["--precision", "float8"], "float32, float64, float16 or bfloat16"),
         (["--index-base", "2"], "auto, 0 or 1"),
         (["--json=yes"], "takes no value"),
         (["--labels="], "needs a value"),

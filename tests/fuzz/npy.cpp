@@ -11,7 +11,7 @@ using namespace topwolf;
 
 namespace {
 
-void check_features_as(std::string_view bytes, Precision precision) {
+void check_features_as(std::string_view bytes, const NumberChoice& precision) {
   std::string sentence, sentence_in_pieces;
   const auto whole = fuzz::attempt([&] { return npy_features(bytes, precision, 1, "array"); }, &sentence);
   std::string_view rest = bytes;
@@ -64,6 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = fuzz::text_of(data, size);
   check_features_as(bytes, Precision::float32);
   check_features_as(bytes, Precision::float64);
+  check_features_as(bytes, NumberChoice(std::nullopt));  // float16 is kept
+  check_features_as(bytes, Precision::bfloat16);
   check_labels(bytes);
   return 0;
 }

@@ -8,7 +8,7 @@ using namespace topwolf;
 
 namespace {
 
-std::optional<RawDataset> read(const std::string& path, Precision precision) {
+std::optional<RawDataset> read(const std::string& path, std::optional<Precision> precision) {
   ReadOptions options;
   options.path = path;
   options.precision = precision;
@@ -17,7 +17,7 @@ std::optional<RawDataset> read(const std::string& path, Precision precision) {
   return fuzz::attempt([&] { return read_npz(options); });
 }
 
-void check(const std::string& path, Precision precision) {
+void check(const std::string& path, std::optional<Precision> precision) {
   const auto raw = read(path, precision);
   if (!raw) return;
   // Labels of another number than rows are refused by load_raw, before anything is written.
@@ -40,5 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string path = fuzz::stored(fuzz::text_of(data, size), "input.npz");
   check(path, Precision::float32);
   check(path, Precision::float64);
+  check(path, std::nullopt);  // float16 is kept
   return 0;
 }

@@ -25,7 +25,7 @@ struct EngineKind {
     return make_engine(problem, options);
   };
 
-  bool single() const { return storage == Storage::dense32 || storage == Storage::csr32; }
+  bool single() const { return storage != Storage::dense64 && storage != Storage::csr64; }
 };
 
 inline std::vector<EngineKind> engine_kinds() {
@@ -33,10 +33,14 @@ inline std::vector<EngineKind> engine_kinds() {
           {"Dense64", Storage::dense64},
           {"Csr32", Storage::csr32},
           {"Csr64", Storage::csr64},
+          {"Half", Storage::half},
+          {"BHalf", Storage::bhalf},
           {"Gram32", Storage::dense32, Psi::kronecker, true},
+          {"GramHalf", Storage::half, Psi::kronecker, true},
           {"Gram64", Storage::csr64, Psi::kronecker, true},
           {"ClassFeatures32", Storage::dense32, Psi::class_features},
           {"ClassFeatures64", Storage::csr64, Psi::class_features},
+          {"ClassFeaturesHalf", Storage::half, Psi::class_features},
           {"ClassFeaturesGram", Storage::dense64, Psi::class_features, true},
           {"JointMap", Storage::dense64, Psi::any},
           {"Toy", Storage::dense64, Psi::kronecker, false, make_toy_engine}};
@@ -71,7 +75,7 @@ struct Shape {
 class EngineCase {
  public:
   EngineCase(const EngineKind& kind, const Loss& loss, const Shape& shape = {})
-      : kind_(kind), samples_(random_samples(shape.n, shape.d, shape.m, shape.seed)) {
+      : kind_(kind), samples_(stored_samples(random_samples(shape.n, shape.d, shape.m, shape.seed), kind.storage)) {
     Rng rng(shape.seed + 1);
     if (shape.weighted) {
       for (std::int64_t i = 0; i < shape.n; ++i) samples_.omega.push_back(i % 4 == 0 ? 2.0 : i % 7 == 0 ? 0.0 : 0.75);

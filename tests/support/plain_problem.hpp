@@ -31,7 +31,7 @@ inline DualRows dual_rows(const SparseRows& rows) {
   return out;
 }
 
-// X in double, and the same values stored in any of the four ways.
+// X in double, and the same values stored in any way that holds them.
 struct Samples {
   std::int64_t n = 0, d = 0, m = 0;
   Vector X;  // (n x d)
@@ -46,7 +46,8 @@ struct Samples {
   }
 };
 
-enum class Storage { dense32, dense64, csr32, csr64 };
+enum class Storage { dense32, dense64, csr32, csr64, half, bhalf };  // the last two: float16 and bfloat16
+// Those that hold what random_samples() gives.
 inline constexpr Storage all_storages[] = {Storage::dense32, Storage::dense64, Storage::csr32, Storage::csr64};
 
 template <class T>
@@ -84,6 +85,12 @@ inline Dataset dataset_of(const Samples& samples, Storage storage) {
     case Storage::csr64:
       data.X = Features(csr_store<double>(samples));
       break;
+    case Storage::half:
+      data.X = Features(dense_store<Float16>(samples));
+      break;
+    case Storage::bhalf:
+      data.X = Features(dense_store<BFloat16>(samples));
+      break;
   }
   data.y = samples.y;
   data.weights = samples.omega;
@@ -102,6 +109,15 @@ inline Samples random_samples(std::int64_t n, std::int64_t d, std::int64_t m, st
       const double x = rng.normal() + (f % m == samples.y.back() ? 1.0 : 0.0);
       samples.X.push_back(rng.uniform() < 0.33 || i == n - 1 ? 0.0 : static_cast<double>(static_cast<float>(x)));
     }
+  }
+  return samples;
+}
+
+// The same rounded to what the storage holds.
+inline Samples stored_samples(Samples samples, Storage storage) {
+  for (double& x : samples.X) {
+    if (storage == Storage::half) x = static_cast<double>(static_cast<float>(Float16(x)));
+    if (storage == Storage::bhalf) x = static_cast<double>(static_cast<float>(BFloat16(x)));
   }
   return samples;
 }

@@ -60,7 +60,7 @@ void Accumulator<Out>::add(const std::vector<std::vector<RowEntry>>& panels, std
       for (const RowEntry& entry : panel) visit(entry.column, entry.row, entry.value);
     }
   });
-  const bool sparse = X_.index() >= 2;
+  const bool sparse = is_sparse(X_);
   const std::int64_t width = sparse ? std::max<std::int64_t>(d_, 1) : columns_per_task;
   const std::int64_t strips = std::max<std::int64_t>(1, (d_ + width - 1) / width);
   // Classes per task: as many as leave enough tasks for the threads to share, because classes differ in size.

@@ -29,7 +29,7 @@ class EntryProductsOf final : public EntryProducts {
  public:
   template <class View>
   EntryProductsOf(const Problem& problem, const View& X, int threads)
-      : face_(make_face_product(problem, X, threads)), m_(problem.m), D_(problem.D()) {
+      : face_(make_face_product<T>(problem, X, threads)), m_(problem.m), D_(problem.D()) {
     // (m x pitch) for dense rows, (D x pitch) for sparse ones.
     constexpr bool sparse = requires {
       X.row_begin;
@@ -72,7 +72,7 @@ class EntryProductsOf final : public EntryProducts {
 std::unique_ptr<EntryProducts> make_entry_products(const Problem& problem, int threads) {
   return std::visit(
       [&]<class View>(const View& X) -> std::unique_ptr<EntryProducts> {
-        return std::make_unique<EntryProductsOf<typename View::Value>>(problem, X, threads);
+        return std::make_unique<EntryProductsOf<Working<typename View::Value>>>(problem, X, threads);
       },
       problem.X);
 }

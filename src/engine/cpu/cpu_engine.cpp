@@ -78,7 +78,7 @@ std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const GramChoice
   const auto make = [&](auto map) -> std::unique_ptr<Engine> {
     return std::make_unique<PanelEngine<decltype(map)>>(problem, std::move(map), std::move(lengths2), threads);
   };
-  const bool single = problem.X.index() % 2 == 0;
+  const bool single = working_precision(stored_precision(problem.X)) == Precision::float32;
   return single ? make(KroneckerMap<float>(problem, gram, threads))
                 : make(KroneckerMap<double>(problem, gram, threads));
 }

@@ -16,14 +16,18 @@ namespace topwolf {
 // ---- Block scores from the features, in one of two representations. Weights: W is kept, a block's scores are a
 // product. Gram: all scores and X X^T are kept, a block's scores are read.
 
-// G = X X^T (n x n), constant feature included, in the precision of the features. Depends on the rows alone, so that
-// many problems can share it.
+// G = X X^T (n x n), constant feature included, in the precision that is computed with. Depends on the rows alone, so
+// that many problems can share it.
 struct Gram {
   std::variant<std::vector<float>, std::vector<double>> values;
 };
 // It may take long: whatever `pause`, called now and then, throws ends it.
 using Pause = std::function<void()>;
 std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const Pause& pause = {});
+
+// Of the n rows of a problem with m classes, how many step at once at most in weights mode: so few that an epoch is
+// many batches and their scores stay in a cache.
+std::int64_t most_rows_of_batch(std::int64_t n, std::int64_t m);
 
 // The problem and the rows' squared lengths must outlive the scores.
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,

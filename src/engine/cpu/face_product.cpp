@@ -4,6 +4,7 @@
 
 #include "core/threads.hpp"
 #include "data/rows.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
@@ -28,7 +29,7 @@ void for_rows(const EntryList& list, int threads, const Body& body) {
 template <class T>
 class DenseProduct final : public FaceProduct<T> {
  public:
-  DenseProduct(const Problem& problem, const DenseView<T>& X, int threads)
+  DenseProduct(const Problem& problem, const DenseRows& X, int threads)
       : problem_(problem), X_(X), threads_(threads), pitch_(feature_pitch<T>(problem.D())) {}
 
   void set_entries(const EntryList& list) override {
@@ -60,12 +61,13 @@ class DenseProduct final : public FaceProduct<T> {
   void score(const AlignedVector<T>& W, std::vector<double>& S) const override {
     const std::int64_t d = problem_.d;
     S.resize(list_->size());
+    std::vector<AlignedVector<T>> space(static_cast<std::size_t>(threads_));
     for_rows(*list_, threads_worth(products(), threads_), [&](std::int64_t i) {
       const std::size_t first = list_->begin(i);
       const auto count = static_cast<std::int64_t>(list_->end(i) - first);
       const std::int32_t* column = list_->column.data() + first;
       double* s = S.data() + first;
-      dots(row_of(X_, i).value, d, W.data(), pitch_, column, count, s);
+      dots(row(i, space[static_cast<std::size_t>(thread_number())]), d, W.data(), pitch_, column, count, s);
       if (!problem_.bias.given()) return;
       for (std::int64_t e = 0; e < count; ++e) s[e] += problem_.bias.score(W.data() + column[e] * pitch_ + d);
     });
@@ -82,12 +84,35 @@ class DenseProduct final : public FaceProduct<T> {
     if (count == 0) return;
     const double* value = value_.data() + groups_.begin(g);
     T* out = W_.data() + j * pitch_;
-    accumulate(X_.data + from, X_.stride, groups_.rows_of(g).data(), value, count, to - from, out + from);
+    add_rows(groups_.rows_of(g), value, from, to, out + from);
     if (from == 0) problem_.bias.accumulate({value, static_cast<std::size_t>(count)}, out + d);
   }
 
+  void add_rows(std::span<const std::int64_t> rows, const double* value, std::int64_t from, std::int64_t to,
+                T* out) const {
+    if (X_.accumulate_stored(rows, value, from, to, out)) return;
+    // A few strips of rows at a time, copied to the stack: they are used once.
+    constexpr std::int64_t step = 16;
+    static constexpr std::int64_t every[step] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    alignas(64) T copies[step * strip];
+    for (std::size_t first = 0; first < rows.size(); first += step) {
+      const std::int64_t count = std::min(step, static_cast<std::int64_t>(rows.size() - first));
+      for (std::int64_t r = 0; r < count; ++r) {
+        X_.copy(rows[first + static_cast<std::size_t>(r)], from, to, copies + r * strip);
+      }
+      accumulate(copies, strip, every, value + first, count, to - from, out);
+    }
+  }
+
+  const T* row(std::int64_t i, AlignedVector<T>& space) const {
+    if (X_.as_stored<T>()) return X_.stored<T>() + i * X_.stride();
+    space.resize(static_cast<std::size_t>(X_.cols()));
+    X_.copy(i, 0, X_.cols(), space.data());
+    return space.data();
+  }
+
   const Problem& problem_;
-  const DenseView<T> X_;
+  const DenseRows X_;
   const int threads_;
   const std::int64_t pitch_;
   const EntryList* list_ = nullptr;
@@ -206,7 +231,7 @@ class SparseProduct final : public FaceProduct<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads) {
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseRows& X, int threads) {
   return std::make_unique<DenseProduct<T>>(problem, X, threads);
 }
 template <class T>
@@ -214,8 +239,8 @@ std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const 
   return std::make_unique<SparseProduct<T>>(problem, X, threads);
 }
 
-template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const DenseView<float>&, int);
-template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const DenseView<double>&, int);
+template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const DenseRows&, int);
+template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const DenseRows&, int);
 template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const CsrView<float>&, int);
 template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const CsrView<double>&, int);
 

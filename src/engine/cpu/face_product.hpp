@@ -1,11 +1,12 @@
-// W(U) and its scores for a U with a fixed set of entries: the two products of conjugate gradients, in the precision of
-// the features. The sums do not depend on the number of threads.
+// W(U) and its scores for a U with a fixed set of entries: the two products of conjugate gradients, in the precision
+// that is computed with. The sums do not depend on the number of threads.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "engine/host/block_scores.hpp"
 
 namespace topwolf {
@@ -28,7 +29,7 @@ class FaceProduct {
 };
 
 template <class T>
-std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads);
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseRows& X, int threads);
 template <class T>
 std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const CsrView<T>& X, int threads);
 

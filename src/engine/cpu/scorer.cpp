@@ -7,30 +7,25 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
 namespace {
 
-template <class T, class R>
-void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W,
-                  std::int64_t m, std::int64_t pitch, R* S, AlignedVector<R>& scratch) {
-  const T* const x = X.data + begin * X.stride;
-  if constexpr (std::is_same_v<T, R>) {
-    if (at_cache_line(x, X.stride * static_cast<std::int64_t>(sizeof(T)))) {
-      return products(x, X.stride, end - begin, W.data(), pitch, m, X.cols, S, m);
-    }
+template <class R>
+void panel_scores(const DenseRows& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W, std::int64_t m,
+                  std::int64_t pitch, R* S, AlignedVector<R>& scratch) {
+  if (X.in_place<R>()) {
+    return products(X.stored<R>() + begin * X.stride(), X.stride(), end - begin, W.data(), pitch, m, X.cols(), S, m);
   }
   // A few rows at a time, converted and at cache lines: both pay for the copy where there are some classes.
   constexpr std::int64_t step = 64;
   scratch.resize(static_cast<std::size_t>(std::min(step, end - begin) * pitch));
-  for (std::int64_t from = 0; from < end - begin; from += step) {
-    const std::int64_t rows = std::min(step, end - begin - from);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const T* const row = x + (from + i) * X.stride;
-      std::transform(row, row + X.cols, scratch.data() + i * pitch, [](T value) { return static_cast<R>(value); });
-    }
-    products(scratch.data(), pitch, rows, W.data(), pitch, m, X.cols, S + from * m, m);
+  for (std::int64_t from = begin; from < end; from += step) {
+    const std::int64_t to = std::min(end, from + step);
+    X.copy_rows(from, to, pitch, scratch.data());
+    products(scratch.data(), pitch, to - from, W.data(), pitch, m, X.cols(), S + (from - begin) * m, m);
   }
 }
 
@@ -56,13 +51,13 @@ std::int64_t panel_rows(std::int64_t m) {
 template <class R>
 Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
-  pitch_ = X_.index() >= 2 ? class_pitch(m) : feature_pitch<R>(d_);
+  pitch_ = is_sparse(X_) ? class_pitch(m) : feature_pitch<R>(d_);
 }
 
 template <class R>
 void Scorer<R>::set_weights(const double* W, int threads) {
   const std::int64_t D = d_ + bias_.columns();
-  const bool sparse = X_.index() >= 2;
+  const bool sparse = is_sparse(X_);
   weights_.resize(static_cast<std::size_t>((sparse ? d_ : m_) * pitch_));
   constexpr std::int64_t strip = 1024;  // features per task
   parallel_for((d_ + strip - 1) / strip, threads, [&](std::int64_t task) {

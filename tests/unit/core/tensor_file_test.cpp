@@ -182,7 +182,7 @@ TEST(TensorFile, refuses_tensors_that_overlap_leave_gaps_or_bytes_over) {
 
 TEST(TensorFile, refuses_tensors_that_are_badly_described) {
   const std::string data = "12345678";
-  EXPECT_THAT(refusal(forge({{"a", entry("F16", json::array({4}), {0, 8})}}, data)), HasSubstr("unknown dtype 'F16'"));
+  EXPECT_THAT(refusal(forge({{"a", entry("I16", json::array({4}), {0, 8})}}, data)), HasSubstr("unknown dtype 'I16'"));
   EXPECT_THAT(refusal(forge({{"a", entry("U8", json::array({-8}), {0, 8})}}, data)), HasSubstr("not a list of sizes"));
   EXPECT_THAT(refusal(forge({{"a", entry("U8", json::array({8.0}), {0, 8})}}, data)), HasSubstr("not a list of sizes"));
   EXPECT_THAT(refusal(forge({{"a", entry("U8", 8, {0, 8})}}, data)), HasSubstr("not a list of sizes"));
@@ -213,7 +213,7 @@ TEST(TensorFile, will_not_write_what_could_not_be_read) {
     return error_of(ErrorKind::internal, [&] { write_tensor_file(folder.file("t"), tensors, "{}"); });
   };
   EXPECT_THAT(write({{"a", "U8", {1}, &byte}, {"a", "U8", {1}, &byte}}), HasSubstr("two tensors are called 'a'"));
-  EXPECT_THAT(write({{"a", "F16", {1}, &byte}}), HasSubstr("'F16' cannot be stored"));
+  EXPECT_THAT(write({{"a", "I16", {1}, &byte}}), HasSubstr("'I16' cannot be stored"));
   EXPECT_THAT(write({{"a", "U8", {-1}, &byte}}), HasSubstr("cannot be stored"));
   EXPECT_THAT(write({{"__metadata__", "U8", {1}, &byte}}), HasSubstr("cannot be stored"));
   EXPECT_EQ(folder.file_count(), 0);

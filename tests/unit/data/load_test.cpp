@@ -201,6 +201,54 @@ TEST_F(Load, converts_the_precision_of_a_stored_data_set) {
               HasSubstr("row 2, column 1 (counted from 1): the value 1e+99 is too large"));
 }
 
+TEST_F(Load, keeps_what_is_stored_in_16_bits) {
+  const auto check = [&]<class Half>(Half, const std::string& name) {
+    RawDataset raw;
+    raw.X = DenseStore<Half>{{Half(1.0), Half(-0.1), Half(1e-6), Half(0.0)}, 2, 2};
+    raw.label = {0, 1};
+    raw.spelling = {"a", "b"};
+    const std::string path = folder_.file(name + ".twd");
+    write_cache(raw, path);
+    const RawDataset back = read_raw(at(path));
+    EXPECT_EQ(to_string(stored_precision(back.X)), name);
+    EXPECT_EQ(dense_rows(back.X), dense_rows(raw.X));
+    EXPECT_THAT(TensorFile::read(path).metadata(), HasSubstr(R"("version":2)")) << "older versions cannot read it";
+    for (const Precision asked : {Precision::float32, Precision::float64}) {
+      ReadOptions options = at(path);
+      options.precision = asked;
+      EXPECT_EQ(stored_precision(read_raw(options).X), asked);
+      EXPECT_EQ(dense_rows(read_raw(options).X), dense_rows(raw.X));
+    }
+    ReadOptions options = at(path);
+    options.usual_precision = Precision::float64;
+    EXPECT_EQ(stored_precision(read_raw(options).X), Precision::float64);
+    std::get<DenseStore<Half>>(raw.X).values[2] = Half(INFINITY);
+    write_cache(raw, path);
+    EXPECT_THAT(data_error(at(path)), HasSubstr("row 2, column 1 (counted from 1): the value inf is not finite"));
+  };
+  check(Float16(), "float16");
+  check(BFloat16(), "bfloat16");
+  RawDataset raw;
+  raw.X = DenseStore<float>{{1}, 1, 1};
+  raw.label = {0};
+  raw.spelling = {"a"};
+  write_cache(raw, folder_.file("single.twd"));
+  EXPECT_THAT(TensorFile::read(folder_.file("single.twd")).metadata(), HasSubstr(R"("version":1)"));
+}
+
+TEST_F(Load, makes_16_bits_of_rows_that_are_dense) {
+  ReadOptions options = at(put("a.svm", "1 1:0.1 2:3\n2 1:70000 2:1\n"));
+  options.precision = Precision::bfloat16;
+  EXPECT_EQ(stored_precision(read_raw(options).X), Precision::bfloat16);
+  EXPECT_EQ(dense_rows(read_raw(options).X)[0][0], static_cast<double>(static_cast<float>(BFloat16(0.1))));
+  options.precision = Precision::float16;
+  EXPECT_THAT(data_error(options),
+              HasSubstr("row 2, column 1 (counted from 1): the value 70000 is too large for float16"));
+  options.path = put("b.svm", "1 1:1\n2 9:1\n");
+  EXPECT_THAT(error_of(ErrorKind::option, [&] { read_raw(options); }),
+              HasSubstr("sparse rows are stored as float32 or float64; precision = float16 is for dense ones"));
+}
+
 TEST_F(Load, refuses_stored_data_whose_parts_do_not_fit) {
   const std::vector<float> values{1, 2};
   const std::vector<std::int32_t> label{0, 1};
@@ -215,6 +263,8 @@ TEST_F(Load, refuses_stored_data_whose_parts_do_not_fit) {
     return data_error(at(folder_.file("a.twd")));
   };
   const std::string start = R"({"format":"topwolf-data","version":1,"index_base":1,)";
+  EXPECT_THAT(error_with(R"({"format":"topwolf-data","version":3,"index_base":1,"rows":2,"cols":1})"),
+              HasSubstr("out of range"));
   EXPECT_THAT(error_with(start + R"("rows":2,"cols":1})"), HasSubstr("a label that is not in its list"));
   EXPECT_THAT(error_with(start + R"("rows":3,"cols":1})"), HasSubstr("do not fit its shape"));
   EXPECT_THAT(error_with(start + R"("rows":4611686018427387904,"cols":4})"), HasSubstr("do not fit its shape"));

@@ -62,5 +62,21 @@ TEST(Normalize, none_changes_nothing) {
   EXPECT_EQ(dense_rows(X), dense_rows(dense()));
 }
 
+// A half holds no row of unit length: the copy that is asked for is in float32, as if the rows had come so.
+TEST(Normalize, WidensHalves) {
+  const std::vector<Float16> half{Float16(3.0), Float16(-4.0), Float16(0.1), Float16(7.0)};
+  for (const auto kind : {NormalizeKind::unit, NormalizeKind::maxabs}) {
+    FeatureStore X = DenseStore<Float16>{half, 2, 2}, wide = DenseStore<float>{{half.begin(), half.end()}, 2, 2};
+    const Normalization normalization = fit_normalization(kind, X);
+    EXPECT_EQ(normalization.scale, fit_normalization(kind, wide).scale);
+    apply_normalization(normalization, X);
+    apply_normalization(normalization, wide);
+    EXPECT_EQ(std::get<DenseStore<float>>(X).values, std::get<DenseStore<float>>(wide).values);
+  }
+  FeatureStore X = DenseStore<Float16>{half, 2, 2};
+  apply_normalization({}, X);
+  EXPECT_EQ(stored_precision(X), Precision::float16) << "nothing was asked for";
+}
+
 }  // namespace TOPWOLF_FILE
 }  // namespace topwolf

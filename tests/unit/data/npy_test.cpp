@@ -15,11 +15,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<double>>;
 
-Rows features(const std::string& file, Precision precision = Precision::float32) {
+Rows features(const std::string& file, const NumberChoice& precision = Precision::float32) {
   return dense_rows(npy_features(file, precision, 2, "x.npy"));
 }
 
-std::string features_error(const std::string& file, Precision precision = Precision::float32) {
+std::string features_error(const std::string& file, const NumberChoice& precision = Precision::float32) {
   return error_of(ErrorKind::data, [&] { features(file, precision); });
 }
 
@@ -56,6 +56,52 @@ TEST(Npy, reads_float16_normal_subnormal_and_negative) {
             (Rows{{1, -2.5, 65504, std::ldexp(1.0, -24), 0}}));
   EXPECT_THAT(features_error(npy_array("<f2", "(1, 2)", bytes_of<std::uint16_t>({0, 0x7c00}))),
               HasSubstr("x.npy: row 1, column 2 (counted from 1): the value inf"));
+}
+
+Precision stored_as(const std::string& file, const NumberChoice& number) {
+  return stored_precision(npy_features(file, number, 2, "x.npy"));
+}
+
+TEST(Npy, keeps_float16_unless_told_otherwise) {
+  const NumberChoice unasked{std::nullopt}, for_double{std::nullopt, Precision::float64};
+  const std::string half = npy_array("<f2", "(1, 4)", bytes_of<std::uint16_t>({0x3c01, 0x0001, 0x8000, 0xfbff}));
+  EXPECT_EQ(stored_as(half, unasked), Precision::float16);
+  EXPECT_EQ(stored_as(half, for_double), Precision::float64) << "a model in float64 meets what it was trained on";
+  EXPECT_EQ(stored_as(npy_array("<f4", "(1, 1)", bytes_of<float>({1})), unasked), Precision::float32);
+  for (const Precision asked : {Precision::float32, Precision::float64, Precision::float16}) {
+    EXPECT_EQ(stored_as(half, asked), asked);
+    EXPECT_EQ(features(half, asked), (Rows{{1 + 0x1p-10, 0x1p-24, 0, -65504}})) << to_string(asked);
+  }
+  const auto store = std::get<DenseStore<Float16>>(npy_features(half, unasked, 1, "x.npy"));
+  EXPECT_EQ(store.values[2].bits, 0x8000) << "the bits of the file";
+  EXPECT_EQ(features(npy_array(">f2", "(1, 2)", swapped<std::uint16_t>({0x3c00, 0xc100})), unasked), (Rows{{1, -2.5}}));
+  EXPECT_EQ(features(npy_array("<f2", "(2, 2)", bytes_of<std::uint16_t>({0x3c00, 0, 0x4000, 0xbc00}), true), unasked),
+            (Rows{{1, 2}, {0, -1}}));
+  EXPECT_EQ(features_error(npy_array("<f2", "(2, 1)", bytes_of<std::uint16_t>({0x7bff, 0x7e00})), unasked),
+            "x.npy: row 2, column 1 (counted from 1): the value nan is not finite");
+}
+
+TEST(Npy, rounds_to_16_bits_where_they_are_asked_for) {
+  const std::string file = npy_array("<f8", "(1, 4)", bytes_of<double>({1.0 / 3, 65519.9, 1e-8, -3}));
+  EXPECT_EQ(features(file, Precision::float16), (Rows{{1365.0 / 4096, 65504, 0, -3}}));
+  EXPECT_EQ(features(file, Precision::bfloat16), (Rows{{171.0 / 512, 65536, 172 * 0x1p-34, -3}}));
+  EXPECT_EQ(features_error(npy_array("<f4", "(1, 2)", bytes_of<float>({1, -70000})), Precision::float16),
+            "x.npy: row 1, column 2 (counted from 1): the value -70000 is too large for float16");
+  EXPECT_THAT(features_error(npy_array("<f8", "(1, 1)", bytes_of<double>({1e39})), Precision::bfloat16),
+              HasSubstr("too large for bfloat16"));
+}
+
+TEST(Npy, reads_two_bytes_as_bfloat16_where_somebody_says_so) {
+  const std::string file = npy_array("|V2", "(1, 3)", bytes_of<std::uint16_t>({0x3f80, 0xc020, 0x0001}));
+  EXPECT_EQ(features(file, Precision::bfloat16), (Rows{{1, -2.5, 0x1p-133}}));
+  EXPECT_EQ(stored_as(file, Precision::bfloat16), Precision::bfloat16);
+  for (const NumberChoice& other : {NumberChoice(std::nullopt), NumberChoice(Precision::float32)}) {
+    EXPECT_THAT(features_error(file, other), HasSubstr("the type '|V2' does not say what it is"));
+  }
+  EXPECT_THAT(features_error(npy_array("|V2", "(1, 1)", bytes_of<std::uint16_t>({0x7f80})), Precision::bfloat16),
+              HasSubstr("the value inf is not finite"));
+  EXPECT_THAT(error_of(ErrorKind::data, [] { labels(npy_array("|V2", "(1,)", "ab")); }),
+              HasSubstr("numbers are needed"));
 }
 
 TEST(Npy, reads_big_endian_fortran_order_and_versions_2_and_3) {

@@ -37,7 +37,7 @@ inline std::vector<std::vector<double>> dense_rows(const FeatureStore& X) {
 }
 
 inline bool is_sparse(const RawDataset& raw) {
-  return raw.X.index() >= 2;
+  return is_sparse(raw.X);
 }
 
 // The label of every row as spelled; "" for none.

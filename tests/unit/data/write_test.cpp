@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "unit/data/samples.hpp"
@@ -66,6 +67,41 @@ RC_GTEST_PROP(Write, is_undone_by_reading_in_float32, ()) {
 
 RC_GTEST_PROP(Write, is_undone_by_reading_in_float64, ()) {
   check_round_trip<double>();
+}
+
+template <class Half>
+void check_half_round_trip() {
+  const TempFolder folder;
+  RawDataset raw;
+  DenseStore<Half> X{{}, 3, 7};
+  for (int c = 0; c < 21; ++c) {
+    const auto bits = *rc::gen::inRange<std::uint32_t>(0, 0x7c00);  // finite in both
+    X.values.push_back(std::bit_cast<Half>(static_cast<std::uint16_t>(bits | (c % 2 == 0 ? 0x8000u : 0u))));
+  }
+  raw.X = X;
+  raw.spelling = {"a", "b"};
+  raw.label = {0, 1, 0};
+  for (const char* name : {"a.svm", "a.csv", "a.npz", "a.twd", "a.npy"}) {
+    ReadOptions options = at(folder.file(name));
+    options.precision = precision_of<Half>;
+    options.labels_path = options.path.ends_with(".npy") ? folder.file("y.npy") : "";
+    options.cols = 7;
+    options.index_base = 1;
+    options.keep_sparse = false;
+    write_dataset(raw, options.path, options.labels_path);
+    // Text of zeros is sparse, and then there is no half of it.
+    if (options.path.ends_with(".svm")) options.precision = Precision::float32;
+    RC_ASSERT(dense_rows(read_raw(options).X) == dense_rows(raw.X));
+    RC_ASSERT(least_written(raw, "x.npy") == 42);
+  }
+}
+
+RC_GTEST_PROP(Write, is_undone_by_reading_in_float16, ()) {
+  check_half_round_trip<Float16>();
+}
+
+RC_GTEST_PROP(Write, is_undone_by_reading_in_bfloat16, ()) {
+  check_half_round_trip<BFloat16>();
 }
 
 class WriteLabels : public ::testing::Test {

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <set>
@@ -25,6 +27,7 @@ namespace {
 std::vector<const Kernels*> runnable() {
   std::vector<const Kernels*> list{&kernels_baseline};
 #ifdef __x86_64__
+  if (!__builtin_cpu_supports("f16c")) return list;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list.push_back(&kernels_avx2);
   if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) list.push_back(&kernels_avx512);
 #endif
@@ -49,6 +52,70 @@ void check_accumulate(Accumulate accumulate, std::int64_t cols) {
     }
   }
   for (std::size_t c = 0; c < out.size(); ++c) EXPECT_NEAR(out[c], expected[c], sizeof(Out) == 4 ? 1e-5 : 1e-13);
+}
+
+// As what is computed with: the bits, so that NaN and -0 are told apart.
+template <class Half, class Out>
+std::vector<Out> plainly_widened(const std::vector<Half>& from) {
+  std::vector<Out> out;
+  for (const Half h : from) out.push_back(static_cast<Out>(static_cast<float>(h)));
+  return out;
+}
+
+template <class Out>
+bool same_bits(const std::vector<Out>& a, const std::vector<Out>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Out)) == 0;
+}
+
+// Every pattern there is, and every length of what is left over.
+template <class Half, class Out, class Widen>
+void check_widen(Widen widen) {
+  std::vector<Half> every;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits)
+    every.push_back(std::bit_cast<Half>(static_cast<std::uint16_t>(bits)));
+  std::vector<Out> out(every.size());
+  widen(every.data(), static_cast<std::int64_t>(every.size()), out.data());
+  EXPECT_TRUE(same_bits(out, plainly_widened<Half, Out>(every)));
+  for (std::size_t count = 0; count < 20; ++count) {
+    // Subnormal numbers and, behind the last, what must not be written.
+    const std::vector<Half> some(every.begin() + 0x3fa, every.begin() + 0x3fa + static_cast<long>(count));
+    std::vector<Out> few(count + 1, Out(7)), expected = plainly_widened<Half, Out>(some);
+    widen(some.data(), static_cast<std::int64_t>(count), few.data());
+    expected.push_back(Out(7));
+    EXPECT_TRUE(same_bits(few, expected)) << count;
+  }
+}
+
+// The bits of a sum of the same rows in float32.
+template <class Half, class Out, class Accumulate, class AccumulateWide>
+void check_accumulate_halves(Accumulate accumulate, AccumulateWide accumulate_wide, std::int64_t cols) {
+  Rng rng(17);
+  const std::int64_t stride = cols + 3, rows = 9;
+  std::vector<Half> X;
+  for (std::int64_t c = 0; c < rows * stride; ++c) X.push_back(Half(c % 7 == 0 ? 3e-7 : rng.normal()));
+  const std::vector<float> wide = plainly_widened<Half, float>(X);
+  const std::vector<std::int64_t> row{0, 3, 3, 8};
+  const std::vector<double> factor{0.3, -2.1, 1.25, 3.7};
+  std::vector<Out> out(static_cast<std::size_t>(cols) + 1, Out(1)), expected = out;
+  accumulate(X.data(), stride, row.data(), factor.data(), 4, cols, out.data());
+  accumulate_wide(wide.data(), stride, row.data(), factor.data(), 4, cols, expected.data());
+  EXPECT_TRUE(same_bits(out, expected)) << cols;
+}
+
+// To the last bit, where the mean is far larger than what is left, and nothing behind the row is written.
+template <class T, class Out, class Less>
+void check_less(Less less, std::int64_t count) {
+  Rng rng(6);
+  std::vector<T> x;
+  std::vector<double> mean;
+  for (std::int64_t c = 0; c < count; ++c) {
+    mean.push_back(1e6 * rng.normal());
+    x.push_back(static_cast<T>(mean.back() + rng.normal()));
+  }
+  std::vector<Out> out(static_cast<std::size_t>(count) + 1, Out(7));
+  less(x.data(), mean.data(), count, out.data());
+  for (std::size_t c = 0; c < x.size(); ++c) EXPECT_EQ(out[c], static_cast<Out>(static_cast<double>(x[c]) - mean[c]));
+  EXPECT_EQ(out.back(), Out(7));
 }
 
 template <class T, class W, class R, class Scores>
@@ -270,6 +337,22 @@ TEST(Kernels, RowsMayLieMoreThan2ToThe31Apart) {
   munmap(begin, bytes);
 }
 
+TEST(Kernels, WidenEveryNumberOf16BitsExactly) {
+  for (const Kernels* set : runnable()) {
+    SCOPED_TRACE(set->name);
+    check_widen<Float16, float>(set->widen_f16_f32);
+    check_widen<Float16, double>(set->widen_f16_f64);
+    check_widen<BFloat16, float>(set->widen_bf16_f32);
+    check_widen<BFloat16, double>(set->widen_bf16_f64);
+    for (std::int64_t cols = 0; cols < 150; cols += cols < 20 ? 1 : 13) {
+      check_accumulate_halves<Float16, double>(set->accumulate_f16, set->accumulate_f32, cols);
+      check_accumulate_halves<Float16, float>(set->accumulate_f16_f32, set->accumulate_f32_f32, cols);
+      check_accumulate_halves<BFloat16, double>(set->accumulate_bf16, set->accumulate_f32, cols);
+      check_accumulate_halves<BFloat16, float>(set->accumulate_bf16_f32, set->accumulate_f32_f32, cols);
+    }
+  }
+}
+
 TEST(Kernels, AgreeWithNaiveLoops) {
   for (const Kernels* set : runnable()) {
     SCOPED_TRACE(set->name);
@@ -278,6 +361,9 @@ TEST(Kernels, AgreeWithNaiveLoops) {
       check_accumulate<float, double>(set->accumulate_f32, size);
       check_accumulate<float, float>(set->accumulate_f32_f32, size);
       check_accumulate<double, double>(set->accumulate_f64, size);
+      check_less<float, float>(set->less_f32, size);
+      check_less<float, double>(set->less_f32_f64, size);
+      check_less<double, double>(set->less_f64, size);
       check_add_rows<float>(set->add_rows_f32, size);
       check_add_rows<double>(set->add_rows_f64, size);
       check_scores<float, float, float>(set->sparse_scores_f32, size);
