@@ -23,6 +23,11 @@ struct Kernels {
   double (*add_rows_f64)(const double* const* x, const std::int64_t* row, const double* coefficient, std::int64_t count,
                          std::int64_t cols, double* out);
 
+  // out[c] = x[c] - mean[c], c < count: in double, then rounded.
+  void (*less_f32)(const float* x, const double* mean, std::int64_t count, float* out);
+  void (*less_f32_f64)(const float* x, const double* mean, std::int64_t count, double* out);
+  void (*less_f64)(const double* x, const double* mean, std::int64_t count, double* out);
+
   // S[i * lds + j] = <x[i], w[j]> over d features, i < rows, j < m. Bits depend on nothing but the two vectors
   // and d: a product may be cut into tiles anywhere. Fastest where vectors begin at multiples of 64 bytes. Named after
   // the types of the factors and of S.

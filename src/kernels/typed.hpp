@@ -27,6 +27,16 @@ inline double add_rows(const double* const* x, const std::int64_t* row, const do
   return kernels().add_rows_f64(x, row, coefficient, count, cols, out);
 }
 
+inline void less(const float* x, const double* mean, std::int64_t count, float* out) {
+  kernels().less_f32(x, mean, count, out);
+}
+inline void less(const float* x, const double* mean, std::int64_t count, double* out) {
+  kernels().less_f32_f64(x, mean, count, out);
+}
+inline void less(const double* x, const double* mean, std::int64_t count, double* out) {
+  kernels().less_f64(x, mean, count, out);
+}
+
 inline void products(const float* const* x, std::int64_t rows, const float* const* w, std::int64_t m, std::int64_t d,
                      float* S, std::int64_t lds) {
   kernels().products_f32(x, rows, w, m, d, S, lds);

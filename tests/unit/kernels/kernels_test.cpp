@@ -51,6 +51,22 @@ void check_accumulate(Accumulate accumulate, std::int64_t cols) {
   for (std::size_t c = 0; c < out.size(); ++c) EXPECT_NEAR(out[c], expected[c], sizeof(Out) == 4 ? 1e-5 : 1e-13);
 }
 
+// To the last bit, where the mean is far larger than what is left, and nothing behind the row is written.
+template <class T, class Out, class Less>
+void check_less(Less less, std::int64_t count) {
+  Rng rng(6);
+  std::vector<T> x;
+  std::vector<double> mean;
+  for (std::int64_t c = 0; c < count; ++c) {
+    mean.push_back(1e6 * rng.normal());
+    x.push_back(static_cast<T>(mean.back() + rng.normal()));
+  }
+  std::vector<Out> out(static_cast<std::size_t>(count) + 1, Out(7));
+  less(x.data(), mean.data(), count, out.data());
+  for (std::size_t c = 0; c < x.size(); ++c) EXPECT_EQ(out[c], static_cast<Out>(static_cast<double>(x[c]) - mean[c]));
+  EXPECT_EQ(out.back(), Out(7));
+}
+
 template <class T, class W, class R, class Scores>
 void check_scores(Scores scores, std::int64_t m) {
   Rng rng(8);
@@ -278,6 +294,9 @@ TEST(Kernels, AgreeWithNaiveLoops) {
       check_accumulate<float, double>(set->accumulate_f32, size);
       check_accumulate<float, float>(set->accumulate_f32_f32, size);
       check_accumulate<double, double>(set->accumulate_f64, size);
+      check_less<float, float>(set->less_f32, size);
+      check_less<float, double>(set->less_f32_f64, size);
+      check_less<double, double>(set->less_f64, size);
       check_add_rows<float>(set->add_rows_f32, size);
       check_add_rows<double>(set->add_rows_f64, size);
       check_scores<float, float, float>(set->sparse_scores_f32, size);
