@@ -4,6 +4,7 @@
 
 #include "core/threads.hpp"
 #include "data/rows.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
@@ -60,12 +61,13 @@ class DenseProduct final : public FaceProduct<T> {
   void score(const AlignedVector<T>& W, std::vector<double>& S) const override {
     const std::int64_t d = problem_.d;
     S.resize(list_->size());
+    std::vector<AlignedVector<T>> space(static_cast<std::size_t>(threads_));
     for_rows(*list_, threads_worth(products(), threads_), [&](std::int64_t i) {
       const std::size_t first = list_->begin(i);
       const auto count = static_cast<std::int64_t>(list_->end(i) - first);
       const std::int32_t* column = list_->column.data() + first;
       double* s = S.data() + first;
-      dots(row_of(X_, i).value, d, W.data(), pitch_, column, count, s);
+      dots(row(i, space[static_cast<std::size_t>(thread_number())]), d, W.data(), pitch_, column, count, s);
       if (!problem_.bias.given()) return;
       for (std::int64_t e = 0; e < count; ++e) s[e] += problem_.bias.score(W.data() + column[e] * pitch_ + d);
     });
@@ -82,12 +84,38 @@ class DenseProduct final : public FaceProduct<T> {
     if (count == 0) return;
     const double* value = value_.data() + groups_.begin(g);
     T* out = W_.data() + j * pitch_;
-    accumulate(X_.data + from, X_.stride, groups_.rows_of(g).data(), value, count, to - from, out + from);
+    add_rows(groups_.rows_of(g), value, from, to, out + from);
     if (from == 0) problem_.bias.accumulate({value, static_cast<std::size_t>(count)}, out + d);
   }
 
+  void add_rows(std::span<const std::int64_t> rows, const double* value, std::int64_t from, std::int64_t to,
+                T* out) const {
+    if (X_.template as_stored<T>()) {
+      return accumulate(X_.stored() + from, X_.stride(), rows.data(), value, static_cast<std::int64_t>(rows.size()),
+                        to - from, out);
+    }
+    // A few strips of rows at a time, copied to the stack: they are used once.
+    constexpr std::int64_t step = 16;
+    static constexpr std::int64_t every[step] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    alignas(64) T copies[step * strip];
+    for (std::size_t first = 0; first < rows.size(); first += step) {
+      const std::int64_t count = std::min(step, static_cast<std::int64_t>(rows.size() - first));
+      for (std::int64_t r = 0; r < count; ++r) {
+        X_.copy(rows[first + static_cast<std::size_t>(r)], from, to, copies + r * strip);
+      }
+      accumulate(copies, strip, every, value + first, count, to - from, out);
+    }
+  }
+
+  const T* row(std::int64_t i, AlignedVector<T>& space) const {
+    if (X_.template as_stored<T>()) return X_.stored() + i * X_.stride();
+    space.resize(static_cast<std::size_t>(X_.cols()));
+    X_.copy(i, 0, X_.cols(), space.data());
+    return space.data();
+  }
+
   const Problem& problem_;
-  const DenseView<T> X_;
+  const DenseRows<T> X_;
   const int threads_;
   const std::int64_t pitch_;
   const EntryList* list_ = nullptr;

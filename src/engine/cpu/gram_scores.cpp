@@ -8,6 +8,7 @@
 #include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/cpu_engine.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/scorer.hpp"
 #include "kernels/typed.hpp"
@@ -17,15 +18,30 @@ namespace {
 
 // G (n x n) = X X^T, by panels of rows; only panels on and below the diagonal are computed.
 template <class T>
-void fill_gram(const DenseView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
+void fill_gram(const DenseView<T>& view, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
   // G is symmetric: half of its panels are computed, and each is written twice.
-  constexpr std::int64_t panel = 256;
-  const std::int64_t n = X.rows, panels = (n + panel - 1) / panel;
+  constexpr std::int64_t panel = 256, step = 32;
+  const DenseRows<T> X(view);
+  const bool in_place = X.template in_place<T>();
+  const std::int64_t n = X.rows(), panels = (n + panel - 1) / panel;
+  const std::int64_t pitch = in_place ? X.stride() : feature_pitch<T>(X.cols());
+  AlignedVector<T> high;  // (panel x pitch): copies of the rows of a, and of some of b for every thread
+  std::vector<AlignedVector<T>> wide(static_cast<std::size_t>(threads));
   const auto fill = [&](std::int64_t a, std::int64_t b) {
     const std::int64_t rows = std::min(panel, n - a * panel), cols = std::min(panel, n - b * panel);
     T* corner = G.data() + a * panel * n + b * panel;
-    products(X.data + a * panel * X.stride, X.stride, rows, X.data + b * panel * X.stride, X.stride, cols, X.cols,
-             corner, n);
+    if (in_place) {
+      products(X.stored() + a * panel * pitch, pitch, rows, X.stored() + b * panel * pitch, pitch, cols, X.cols(),
+               corner, n);
+    } else {
+      auto& mine = wide[static_cast<std::size_t>(thread_number())];
+      mine.resize(static_cast<std::size_t>(step * pitch));
+      for (std::int64_t p = 0; p < cols; p += step) {
+        const std::int64_t first = b * panel + p, last = std::min(first + step, b * panel + cols);
+        X.copy_rows(first, last, pitch, mine.data());
+        products(high.data(), pitch, rows, mine.data(), pitch, last - first, X.cols(), corner + p, n);
+      }
+    }
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t p = 0; p < (a == b ? i + 1 : cols); ++p) {
         T& value = corner[i * n + p];
@@ -37,6 +53,11 @@ void fill_gram(const DenseView<T>& X, const Bias& bias, int threads, const Pause
   // One row of panels between two pauses: all n^2 d / 2 products may take long.
   for (std::int64_t a = 0; a < panels; ++a) {
     if (pause) pause();
+    if (!in_place) {
+      high.resize(static_cast<std::size_t>(panel * pitch));
+      parallel_for(std::min(panel, n - a * panel), threads,
+                   [&](std::int64_t r) { X.copy(a * panel + r, 0, X.cols(), high.data() + r * pitch); });
+    }
     parallel_for(a + 1, threads, [&](std::int64_t b) { fill(a, b); });
   }
 }

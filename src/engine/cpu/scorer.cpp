@@ -7,6 +7,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
@@ -15,22 +16,20 @@ namespace {
 template <class T, class R>
 void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W,
                   std::int64_t m, std::int64_t pitch, R* S, AlignedVector<R>& scratch) {
-  const T* const x = X.data + begin * X.stride;
+  const DenseRows<T> rows(X);
   if constexpr (std::is_same_v<T, R>) {
-    if (at_cache_line(x, X.stride * static_cast<std::int64_t>(sizeof(T)))) {
-      return products(x, X.stride, end - begin, W.data(), pitch, m, X.cols, S, m);
+    if (rows.template in_place<R>()) {
+      return products(rows.stored() + begin * rows.stride(), rows.stride(), end - begin, W.data(), pitch, m, X.cols, S,
+                      m);
     }
   }
   // A few rows at a time, converted and at cache lines: both pay for the copy where there are some classes.
   constexpr std::int64_t step = 64;
   scratch.resize(static_cast<std::size_t>(std::min(step, end - begin) * pitch));
-  for (std::int64_t from = 0; from < end - begin; from += step) {
-    const std::int64_t rows = std::min(step, end - begin - from);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const T* const row = x + (from + i) * X.stride;
-      std::transform(row, row + X.cols, scratch.data() + i * pitch, [](T value) { return static_cast<R>(value); });
-    }
-    products(scratch.data(), pitch, rows, W.data(), pitch, m, X.cols, S + from * m, m);
+  for (std::int64_t from = begin; from < end; from += step) {
+    const std::int64_t to = std::min(end, from + step);
+    rows.copy_rows(from, to, pitch, scratch.data());
+    products(scratch.data(), pitch, to - from, W.data(), pitch, m, X.cols, S + (from - begin) * m, m);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/cpu_engine.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/face_product.hpp"
 #include "kernels/typed.hpp"
@@ -108,7 +109,7 @@ class DenseWeights final : public Weights<T> {
   void load(std::span<const std::int64_t> rows, std::int64_t group, std::vector<double>& S,
             std::vector<double>& G) override {
     const auto count = static_cast<std::int64_t>(rows.size());
-    const std::int64_t m = problem_.m, d = X_.cols;
+    const std::int64_t m = problem_.m, d = X_.cols();
     S.resize(static_cast<std::size_t>(count * m));
     G.resize(static_cast<std::size_t>(count * group));
     const double work = static_cast<double>(count) * static_cast<double>((m + group) * d);
@@ -167,26 +168,26 @@ class DenseWeights final : public Weights<T> {
     const auto values = by_class_.carried_of(j);
     T* const w = weights_.data() + j * pitch_;
     double& norm2 = norm2_[static_cast<std::size_t>(j)];
-    norm2 = add_rows(row_.data(), by_class_.rows_of(j).data(), values.data(), count, X_.cols, w);
+    norm2 = add_rows(row_.data(), by_class_.rows_of(j).data(), values.data(), count, X_.cols(), w);
     if (!problem_.bias.given()) return;
     double bias = 0.0;
     problem_.bias.accumulate(values, &bias);
-    problem_.bias.accumulate(values, w + X_.cols);
+    problem_.bias.accumulate(values, w + X_.cols());
     norm2 += bias * bias;
   }
 
-  // Where the rows of a batch are: in X, or, where those do not begin at cache lines, copied.
+  // Where the rows of a batch are: in X, or copied.
   void find_rows(std::span<const std::int64_t> rows, int threads) {
     row_.resize(rows.size());
-    const bool copied = !at_cache_line(X_.data, X_.stride * static_cast<std::int64_t>(sizeof(T)));
-    for (std::size_t r = 0; r < rows.size(); ++r) row_[r] = X_.data + rows[r] * X_.stride;
-    if (!copied) return;
+    if (X_.template in_place<T>()) {
+      for (std::size_t r = 0; r < rows.size(); ++r) row_[r] = X_.stored() + rows[r] * X_.stride();
+      return;
+    }
     gathered_.resize(rows.size() * static_cast<std::size_t>(pitch_));
     parallel_for(static_cast<std::int64_t>(rows.size()), threads, [&](std::int64_t r) {
-      const T*& x = row_[static_cast<std::size_t>(r)];
       T* const to = gathered_.data() + r * pitch_;
-      std::copy(x, x + X_.cols, to);
-      x = to;
+      X_.copy(rows[static_cast<std::size_t>(r)], 0, X_.cols(), to);
+      row_[static_cast<std::size_t>(r)] = to;
     });
   }
 
@@ -197,14 +198,14 @@ class DenseWeights final : public Weights<T> {
       const std::int64_t first = begin + column, last = std::min({first + tile_columns, begin + group, to});
       const std::int64_t r = std::max(from, first), end = std::min(to, begin + group);
       if (first >= last || r >= end) continue;
-      products(row_.data() + r, end - r, row_.data() + first, last - first, X_.cols, G + r * group + column, group);
+      products(row_.data() + r, end - r, row_.data() + first, last - first, X_.cols(), G + r * group + column, group);
       for (std::int64_t i = r; i < end; ++i) {
         for (std::int64_t c = column; c < column + last - first; ++c) G[i * group + c] += problem_.bias.product();
       }
     }
   }
 
-  const DenseView<T> X_;
+  const DenseRows<T> X_;
   const std::int64_t pitch_;
   const Groups groups_;
   std::vector<const T*> row_;  // of the batch
