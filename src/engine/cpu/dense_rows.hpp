@@ -40,10 +40,13 @@ class DenseRows {
   template <class R>
   void copy(std::int64_t i, std::int64_t from, std::int64_t to, R* out) const {
     const T* const x = X_.data + i * X_.stride + from;
-    if constexpr (sizeof(R) >= sizeof(T)) {
-      if (mean_) return less(x, mean_ + from, to - from, out);
+    if (!mean_) {
+      std::transform(x, x + (to - from), out, [](T value) { return static_cast<R>(value); });
+    } else if constexpr (sizeof(R) >= sizeof(T)) {
+      less(x, mean_ + from, to - from, out);
+    } else {
+      for (std::int64_t c = 0; c < to - from; ++c) out[c] = static_cast<R>(x[c] - mean_[from + c]);
     }
-    std::transform(x, x + (to - from), out, [](T value) { return static_cast<R>(value); });
   }
 
   // The rows [begin, end), whole, `pitch` apart.

@@ -30,7 +30,7 @@ template <class T>
 class DenseProduct final : public FaceProduct<T> {
  public:
   DenseProduct(const Problem& problem, const DenseView<T>& X, int threads)
-      : problem_(problem), X_(X), threads_(threads), pitch_(feature_pitch<T>(problem.D())) {}
+      : problem_(problem), X_(X, numbers(problem.mean)), threads_(threads), pitch_(feature_pitch<T>(problem.D())) {}
 
   void set_entries(const EntryList& list) override {
     list_ = &list;

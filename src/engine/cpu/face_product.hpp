@@ -1,5 +1,6 @@
 // W(U) and its scores for a U with a fixed set of entries: the two products of conjugate gradients, in the precision of
-// the features. The sums do not depend on the number of threads.
+// the features. The sums do not depend on the number of threads. Dense rows are less the mean of the problem; sparse
+// ones are as they are stored, and their mean is the business of whoever asks.
 #pragma once
 
 #include <memory>

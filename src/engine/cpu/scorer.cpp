@@ -3,6 +3,7 @@
 #include "engine/cpu/scorer.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 #include "core/fail.hpp"
@@ -14,9 +15,9 @@ namespace topwolf {
 namespace {
 
 template <class T, class R>
-void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W,
-                  std::int64_t m, std::int64_t pitch, R* S, AlignedVector<R>& scratch) {
-  const DenseRows<T> rows(X);
+void panel_scores(const DenseView<T>& X, const double* mean, std::int64_t begin, std::int64_t end,
+                  const AlignedVector<R>& W, std::int64_t m, std::int64_t pitch, R* S, AlignedVector<R>& scratch) {
+  const DenseRows<T> rows(X, mean);
   if constexpr (std::is_same_v<T, R>) {
     if (rows.template in_place<R>()) {
       return products(rows.stored() + begin * rows.stride(), rows.stride(), end - begin, W.data(), pitch, m, X.cols, S,
@@ -34,8 +35,8 @@ void panel_scores(const DenseView<T>& X, std::int64_t begin, std::int64_t end, c
 }
 
 template <class T, class R>
-void panel_scores(const CsrView<T>& X, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W, std::int64_t m,
-                  std::int64_t pitch, R* S, AlignedVector<R>&) {
+void panel_scores(const CsrView<T>& X, const double*, std::int64_t begin, std::int64_t end, const AlignedVector<R>& W,
+                  std::int64_t m, std::int64_t pitch, R* S, AlignedVector<R>&) {
   for (std::int64_t i = begin; i < end; ++i) {
     const auto x = row_of(X, i);
     if constexpr (sizeof(T) > sizeof(R)) {
@@ -53,7 +54,8 @@ std::int64_t panel_rows(std::int64_t m) {
 }
 
 template <class R>
-Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
+Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias, const double* mean)
+    : X_(X), m_(m), bias_(bias), mean_(mean) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
   pitch_ = X_.index() >= 2 ? class_pitch(m) : feature_pitch<R>(d_);
 }
@@ -75,11 +77,16 @@ void Scorer<R>::set_weights(const double* W, int threads) {
   });
   bias_scores_.assign(static_cast<std::size_t>(m_), R{0});
   bias_.add_scores(W + d_, D, m_, bias_scores_.data());
+  if (!sparse || !mean_) return;
+  parallel_for(m_, threads, [&](std::int64_t j) {
+    const double* const w = W + j * D;
+    bias_scores_[static_cast<std::size_t>(j)] -= static_cast<R>(std::inner_product(w, w + d_, mean_, 0.0));
+  });
 }
 
 template <class R>
 void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, AlignedVector<R>& scratch) const {
-  std::visit([&](const auto& X) { panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
+  std::visit([&](const auto& X) { panel_scores(X, mean_, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
   // The constant feature is stored nowhere, and so is no part of the product.
   if (!bias_.given()) return;
   for (std::int64_t i = 0; i < end - begin; ++i) {

@@ -9,6 +9,7 @@
 #include "core/threads.hpp"
 #include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
+#include "engine/cpu/centred_scores.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/dense_rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
@@ -98,7 +99,7 @@ class DenseWeights final : public Weights<T> {
  public:
   DenseWeights(const Problem& problem, const DenseView<T>& X, int threads)
       : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.m * feature_pitch<T>(problem.D())),
-        X_(X),
+        X_(X, numbers(problem.mean)),
         pitch_(feature_pitch<T>(problem.D())),
         groups_(problem, rows_of_group, 64) {}
 
@@ -409,6 +410,10 @@ std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const s
         using T = std::remove_cv_t<typename View::Value>;
         if constexpr (std::is_same_v<View, DenseView<T>>) {
           return std::make_unique<DenseWeights<T>>(problem, X, threads);
+        } else if (problem.mean) {
+          return std::make_unique<CentredScores>(problem, lengths2, threads, [&](const std::vector<double>& plain) {
+            return std::make_unique<SparseWeights<T>>(problem, X, plain, threads);
+          });
         } else {
           return std::make_unique<SparseWeights<T>>(problem, X, lengths2, threads);
         }
