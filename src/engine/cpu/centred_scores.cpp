@@ -40,10 +40,12 @@ void CentredScores::load(std::span<const std::int64_t> rows, std::int64_t group,
                          std::vector<double>& G) {
   plain_->load(rows, group, S, G);
   double* s = S.data();
+  const auto size = static_cast<std::size_t>(group);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::int64_t j = 0; j < problem_.m; ++j) *s++ += correction(sums_, rows[r], j);
-    // Groups of sparse rows are single rows.
-    G[r] = lengths2_[static_cast<std::size_t>(rows[r])];
+    const double with_row = mean2_ - with_mean(rows[r]);
+    for (std::size_t j = 0; j < sums_.v.size(); ++j) *s++ += sums_.v[j] * with_row - sums_.p[j];
+    for (std::size_t p = r / size * size; p < r; ++p) G[r * size + p % size] += with_row - with_mean(rows[p]);
+    G[r * size + r % size] = lengths2_[static_cast<std::size_t>(rows[r])];
   }
 }
 

@@ -29,7 +29,10 @@ class EntryProductsOf final : public EntryProducts {
  public:
   template <class View>
   EntryProductsOf(const Problem& problem, const View& X, int threads)
-      : face_(make_face_product(problem, X, threads)), bias_(problem.bias), m_(problem.m), D_(problem.D()) {
+      : face_(make_face_product(problem, rows_of(problem, X), threads)),
+        bias_(problem.bias),
+        m_(problem.m),
+        D_(problem.D()) {
     // (m x pitch) for dense rows, (D x pitch) for sparse ones.
     constexpr bool sparse = requires {
       X.row_begin;
@@ -70,6 +73,11 @@ class EntryProductsOf final : public EntryProducts {
   }
 
  private:
+  static DenseRows<T> rows_of(const Problem& problem, const DenseView<T>& X) {
+    return DenseRows<T>(X, numbers(problem.mean));
+  }
+  static const CsrView<T>& rows_of(const Problem&, const CsrView<T>& X) { return X; }
+
   const std::unique_ptr<FaceProduct<T>> face_;
   const Bias bias_;
   const std::int64_t m_, D_;

@@ -29,8 +29,8 @@ void for_rows(const EntryList& list, int threads, const Body& body) {
 template <class T>
 class DenseProduct final : public FaceProduct<T> {
  public:
-  DenseProduct(const Problem& problem, const DenseView<T>& X, int threads)
-      : problem_(problem), X_(X, numbers(problem.mean)), threads_(threads), pitch_(feature_pitch<T>(problem.D())) {}
+  DenseProduct(const Problem& problem, const DenseRows<T>& X, int threads)
+      : problem_(problem), X_(X), threads_(threads), pitch_(feature_pitch<T>(problem.D())) {}
 
   void set_entries(const EntryList& list) override {
     list_ = &list;
@@ -234,7 +234,7 @@ class SparseProduct final : public FaceProduct<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads) {
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseRows<T>& X, int threads) {
   return std::make_unique<DenseProduct<T>>(problem, X, threads);
 }
 template <class T>
@@ -242,8 +242,8 @@ std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const 
   return std::make_unique<SparseProduct<T>>(problem, X, threads);
 }
 
-template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const DenseView<float>&, int);
-template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const DenseView<double>&, int);
+template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const DenseRows<float>&, int);
+template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const DenseRows<double>&, int);
 template std::unique_ptr<FaceProduct<float>> make_face_product(const Problem&, const CsrView<float>&, int);
 template std::unique_ptr<FaceProduct<double>> make_face_product(const Problem&, const CsrView<double>&, int);
 

@@ -1,12 +1,13 @@
 // W(U) and its scores for a U with a fixed set of entries: the two products of conjugate gradients, in the precision of
-// the features. The sums do not depend on the number of threads. Dense rows are less the mean of the problem; sparse
-// ones are as they are stored, and their mean is the business of whoever asks.
+// the features. The sums do not depend on the number of threads. Rows are as they are given: of
+// dense ones a mean may be taken off (DenseRows); where it was not it is the business of whoever asks.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "engine/cpu/dense_rows.hpp"
 #include "engine/host/block_scores.hpp"
 
 namespace topwolf {
@@ -29,7 +30,7 @@ class FaceProduct {
 };
 
 template <class T>
-std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseView<T>& X, int threads);
+std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const DenseRows<T>& X, int threads);
 template <class T>
 std::unique_ptr<FaceProduct<T>> make_face_product(const Problem& problem, const CsrView<T>& X, int threads);
 

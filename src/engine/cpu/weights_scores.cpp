@@ -97,9 +97,9 @@ class DenseWeights final : public Weights<T> {
   using Weights<T>::weights_;
 
  public:
-  DenseWeights(const Problem& problem, const DenseView<T>& X, int threads)
+  DenseWeights(const Problem& problem, const DenseRows<T>& X, int threads)
       : Weights<T>(problem, threads, make_face_product(problem, X, threads), problem.m * feature_pitch<T>(problem.D())),
-        X_(X, numbers(problem.mean)),
+        X_(X),
         pitch_(feature_pitch<T>(problem.D())),
         groups_(problem, rows_of_group, 64) {}
 
@@ -401,6 +401,16 @@ class SparseWeights final : public Weights<T> {
   std::vector<double> bias_;          // m
 };
 
+// Whether numbers of T that are rounded with the mean in them have enough digits left without it.
+template <class T>
+bool mean_is_small(const Problem& problem, const std::vector<double>& lengths2) {
+  constexpr double few = sizeof(T) == sizeof(float) ? 16.0 : 1e6;  // 2 and 10 binary digits of a length
+  const std::vector<double>& mean = *problem.mean;
+  const double mean2 = std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0);
+  const double sum = std::accumulate(lengths2.begin(), lengths2.end(), 0.0), n = static_cast<double>(lengths2.size());
+  return mean2 <= few * (sum / n - problem.bias.product());
+}
+
 }  // namespace
 
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
@@ -408,15 +418,21 @@ std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const s
   return std::visit(
       [&]<class View>(const View& X) -> std::unique_ptr<BlockScores> {
         using T = std::remove_cv_t<typename View::Value>;
+        const auto plain = [&](const std::vector<double>& plain_lengths2) -> std::unique_ptr<BlockScores> {
+          if constexpr (std::is_same_v<View, DenseView<T>>) {
+            return std::make_unique<DenseWeights<T>>(problem, DenseRows<T>(X), threads);
+          } else {
+            return std::make_unique<SparseWeights<T>>(problem, X, plain_lengths2, threads);
+          }
+        };
+        if (!problem.mean) return plain(lengths2);
         if constexpr (std::is_same_v<View, DenseView<T>>) {
-          return std::make_unique<DenseWeights<T>>(problem, X, threads);
-        } else if (problem.mean) {
-          return std::make_unique<CentredScores>(problem, lengths2, threads, [&](const std::vector<double>& plain) {
-            return std::make_unique<SparseWeights<T>>(problem, X, plain, threads);
-          });
-        } else {
-          return std::make_unique<SparseWeights<T>>(problem, X, lengths2, threads);
+          // A copy of every row that is visited costs as much as its products where there are few classes.
+          if (!mean_is_small<T>(problem, lengths2)) {
+            return std::make_unique<DenseWeights<T>>(problem, DenseRows<T>(X, problem.mean->data()), threads);
+          }
         }
+        return std::make_unique<CentredScores>(problem, lengths2, threads, plain);
       },
       problem.X);
 }
