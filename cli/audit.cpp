@@ -17,6 +17,7 @@
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
+#include "training.hpp"
 
 namespace topwolf::cli {
 namespace {
@@ -30,7 +31,7 @@ bool names_a_loss(const Arguments& arguments) {
 TrainOptions options_over(const Arguments& arguments, TrainOptions own) {
   if (names_a_loss(arguments)) own.loss = loss_of(arguments);
   set_regularisation(arguments, own);
-  own.bias = arguments.real("bias").value_or(own.bias);
+  set_bias(arguments, own);
   if (const auto tolerance = arguments.real("tolerance")) own.tolerance = tolerance;
   own.time_limit_s = arguments.real("time-limit");
   own.should_stop = [] { return held_signal() != 0; };
@@ -146,6 +147,7 @@ Json to_json(const Arguments& arguments, const Audit& audit) {
   document["lambda"] = training.lambda;
   document["C"] = training.C;
   document["bias"] = audit.options.bias;
+  document["center"] = audit.options.center;
   document["normalize"] = to_string(audit.model.normalization.kind);
   document["tolerance"] = *audit.options.tolerance;
   document["precision"] = to_string(audit.data.X.precision());
@@ -162,7 +164,7 @@ std::string to_text(const Audit& audit) {
   const Model& solved = training.model;
   std::string text =
       fmt::format("{} rows, {} features, {} classes; {}; C = {:.6g}, lambda = {:.6g}{}\n", audit.data.X.rows(),
-                  audit.data.X.cols(), audit.model.m(), describe_loss(solved.provenance.loss), training.C,
+                  audit.data.X.cols(), audit.model.m(), describe_problem(solved.provenance), training.C,
                   training.lambda, solved.bias != 0.0 ? fmt::format(", bias = {:g}", solved.bias) : "");
   text += fmt::format("{} in {:.2f} s\n\n", status_sentence(training.status, training.iterations), training.seconds);
   text += fmt::format("{:<20} {:>16} {:>20}\n", "", "objective", "LIBLINEAR's scale");

@@ -101,8 +101,8 @@ std::string to_text(const CvResult& result, const std::string& path, Metric metr
                       result.seconds);
   if (result.refitted) {
     const TrainResult& fit = *result.refitted;
-    text += fmt::format("trained on all rows, {}: {}\n", status_sentence(fit.status, fit.iterations),
-                        certificate_sentence(fit.certificate));
+    text += fmt::format("trained on all rows, {}: {}{}\n", status_sentence(fit.status, fit.iterations),
+                        certificate_sentence(fit.certificate), describe_centring(!fit.model.provenance.mean.empty()));
   }
   if (!path.empty()) text += fmt::format("model written to {}\n", escape_controls(path));
   return text;
@@ -122,6 +122,7 @@ std::string ending(const CvResult& result, const Job& job) {
 Json to_json(const Job& job, const CvResult& result, const std::string& path, const std::string& rule) {
   Json document = Json::object();
   add_data(document, job.data);
+  document["center"] = job.options.train.center;
   document["metric"] = topwolf::to_string(job.options.metric);
   document["folds"] = job.options.folds.size();
   document["rule"] = rule;
@@ -217,7 +218,9 @@ int run_cv(const Arguments& arguments) {
                                    fmt::format("{} folds", job.options.folds.size()), job.warnings.sentences()};
     write_text(arguments.text("report"),
                cv_report(context, result, std::string(topwolf::to_string(job.options.metric)), rule,
-                         result.refitted ? certificate_sentence(result.refitted->certificate) : ""));
+                         result.refitted ? certificate_sentence(result.refitted->certificate) +
+                                               describe_centring(job.options.train.center)
+                                         : ""));
   }
   if (held_signal() != 0) return 128 + held_signal();
   if (result.ended) return 5;

@@ -30,6 +30,7 @@ Json describe_model(const Model& model) {
   if (!made.claim) return document;
   add_loss(document, made.loss);
   document["cost_matrix"] = !made.loss.cost_matrix.empty();
+  document["center"] = !made.mean.empty();
   document["lambda"] = made.lambda;
   document["weight_sum"] = made.weight_sum;
   document["solver"] = made.solver;

@@ -129,11 +129,18 @@ constexpr std::array option_rows{
     OptionRow{"lambda", 0, "L", "", "the model's, else 1 / (C N)", "Problem", audit,
               "Weight of the regulariser, above 0; instead of --C."},
     OptionRow{"bias", 0, "B", "", "0", "Problem", training,
-              "Value of an added constant feature, regularised as the others; 0 adds none, as in LIBLINEAR."},
+              "Value of an added constant feature, regularised as the others; 0 adds none, as in LIBLINEAR. With "
+              "--center the default is 1."},
+    OptionRow{"center", 0, "", "", "", "Problem", training,
+              "Regularise the weights that rows less their mean would have, and fold the mean into the constant "
+              "feature's: another objective, which does not depend on where the origin is, and as a rule fewer passes. "
+              "Sparse rows stay sparse."},
     OptionRow{
         "bias", 0, "B", "", "the model's", "Problem", audit,
         "Value of the constant feature, LIBLINEAR's -B, scikit-learn's intercept_scaling. A matrix with intercepts "
         "has 1; with another value the intercepts stay what they are."},
+    OptionRow{"center", 0, "", "", "as the model was", "Problem", audit,
+              "Hold the model against the optimum of the problem that train --center solves."},
     OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", training,
               "Scale rows to unit length or columns to maximum 1; kept in the model and applied again by predict."},
     OptionRow{

@@ -28,6 +28,14 @@ std::string describe_loss(const LossSpec& loss) {
   return text;
 }
 
+std::string describe_centring(bool center) {
+  return center ? ", regularised at the mean of the rows" : "";
+}
+
+std::string describe_problem(const Provenance& made) {
+  return describe_loss(made.loss) + describe_centring(!made.mean.empty());
+}
+
 std::string certificate_sentence(const Certificate& certificate) {
   const double gap = std::max(certificate.gap(), 0.0);
   // The optimum is at least the dual, so gap / dual bounds the relative excess.

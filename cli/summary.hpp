@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 
 // "usunier, k = 20".
 std::string describe_loss(const LossSpec& loss);
+// What the objective is besides, where rows were less their mean: "", or words to be added.
+std::string describe_centring(bool center);
+std::string describe_problem(const Provenance& made);
 
 // "at most 0.09 % above the optimum", rounded upwards.
 std::string certificate_sentence(const Certificate& certificate);

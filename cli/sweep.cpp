@@ -186,6 +186,7 @@ Json to_json(const Job& job, const SweepResult& result) {
   Json document = Json::object();
   add_data(document, job.data);
   add_loss(document, job.options.train.loss);
+  document["center"] = job.options.train.center;
   document["choice"] = result.choice;
   document["load_seconds"] = job.load_seconds;
   document["train_seconds"] = result.seconds;
@@ -255,20 +256,23 @@ int run_sweep(const Arguments& arguments) {
   const SweepResult result = run_observed(arguments, job);
   warn_of_end(result, job.warnings);
   warn_of_edge(result, job.warnings);
+  const std::string centred = describe_centring(job.options.train.center);
   if (arguments.has("json")) {
     print(dump(to_json(job, result)));
   } else if (const SweepPoint* best = best_of(result)) {
-    print(fmt::format("lowest held-out top-1 error: {:.2f} % at C = {:g}; the sweep took {:.2f} s\n",
-                      100.0 * best->held_out_errors[0], best->C, result.seconds));
+    print(fmt::format("lowest held-out top-1 error: {:.2f} % at C = {:g}; the sweep took {:.2f} s{}\n",
+                      100.0 * best->held_out_errors[0], best->C, result.seconds, centred));
   } else {
-    print(fmt::format("the sweep took {:.2f} s\n", result.seconds));
+    print(fmt::format("the sweep took {:.2f} s{}\n", result.seconds, centred));
   }
   if (arguments.has("report") && !result.points.empty()) {
     check_still(arguments, arguments.text("report"));
     const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed, job.held_out_source,
                                    job.warnings.sentences()};
     write_text(arguments.text("report"),
-               sweep_report(context, result, describe_loss(job.options.train.loss), job.data_hash));
+               sweep_report(context, result,
+                            describe_loss(job.options.train.loss) + describe_centring(job.options.train.center),
+                            job.data_hash));
   }
   if (held_signal() != 0) return 128 + held_signal();
   const bool all = std::all_of(result.points.begin(), result.points.end(),

@@ -85,7 +85,7 @@ void write_report(const Run& run, const Dataset& data, const std::string& path) 
   report.seed = run.options.seed;
   report.status = status_sentence(run.result.status, run.result.iterations);
   report.certificate = certificate_sentence(run.result.certificate);
-  report.loss = describe_loss(run.result.model.provenance.loss);
+  report.loss = describe_problem(run.result.model.provenance);
   report.trace = run.records;
   report.training = assess(predictor, data.X, data.y, threads);
   if (run.held_out)
@@ -112,6 +112,7 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
   document["choice"] = run.result.choice;
   document["row_visits"] = run.result.row_visits;
   document["bias"] = model.bias;
+  document["center"] = run.options.center;
   document["threads"] = run.result.threads;
   document["seed"] = run.options.seed;
   if (run.held_out_errors) {
@@ -127,7 +128,7 @@ Json to_json(const Run& run, const Dataset& data, const std::string& path) {
 
 std::string to_text(const Run& run, const Dataset& data, const std::string& path) {
   const Model& model = run.result.model;
-  std::string problem = describe_loss(run.result.model.provenance.loss);
+  std::string problem = describe_problem(run.result.model.provenance);
   if (data.margins.given()) problem += ", with margins row by row";
   if (model.class_features.rows() > 0) problem += fmt::format(", {} class features", model.class_features.cols());
   std::string text = fmt::format(

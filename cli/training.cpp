@@ -18,7 +18,7 @@ TrainOptions training_options(const Arguments& arguments) {
   options.max_iterations = arguments.integer("max-iterations", 1, largest).value_or(options.max_iterations);
   options.time_limit_s = arguments.real("time-limit");
   options.should_stop = [] { return held_signal() != 0; };
-  options.bias = arguments.real("bias").value_or(options.bias);
+  set_bias(arguments, options);
   options.threads = threads_of(arguments);
   options.seed = seed_of(arguments);
   options.checkpoints.path = arguments.text("checkpoint");
@@ -28,6 +28,13 @@ TrainOptions training_options(const Arguments& arguments) {
     fail(ErrorKind::option, "--checkpoint-every says how often --checkpoint is written, which is not given");
   data_options(arguments);  // refused here, used when the rows are wanted
   return options;
+}
+
+void set_bias(const Arguments& arguments, TrainOptions& options) {
+  options.bias = arguments.real("bias").value_or(options.bias);
+  if (!arguments.has("center")) return;
+  options.center = true;
+  if (options.bias == 0.0 && !arguments.has("bias")) options.bias = 1.0;
 }
 
 std::vector<double> grid_of(const Arguments& arguments) {

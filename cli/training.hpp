@@ -15,6 +15,9 @@ namespace topwolf::cli {
 // Everything but the loss, C and lambda; not checked, which is for the command, once it has these.
 TrainOptions training_options(const Arguments& arguments);
 
+// --bias and --center; what is centred has a constant feature, of 1 unless --bias says otherwise.
+void set_bias(const Arguments& arguments, TrainOptions& options);
+
 // The values of --C of sweep and cv.
 std::vector<double> grid_of(const Arguments& arguments);
 

@@ -22,7 +22,8 @@ struct AuditResult {
 // What audit_options() asks for.
 inline constexpr double default_audit_tolerance = 1e-4;
 
-// The model's own problem: its loss, its lambda where it has one, its bias; and the tolerance above.
+// The model's own problem: its loss, its lambda where it has one, its bias, whether its rows were centred; and the
+// tolerance above.
 TrainOptions audit_options(const Model& model);
 
 // The features must be prepared as the model says. Classes are matched by label: one of the model's may have no rows,

@@ -49,6 +49,7 @@ struct Provenance {
   LossSpec loss;                // k and rho as they were used
   double lambda = 0.0;          // of the regulariser
   double weight_sum = 0.0;      // N
+  std::vector<double> mean;     // width() numbers, where TrainOptions::center took them off the rows; else empty
   std::string solver;           // by which method
   std::int64_t iterations = 0;  // passes that it took
   std::optional<Claim> claim;   // none: nobody vouches for these weights

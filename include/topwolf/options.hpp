@@ -60,7 +60,11 @@ struct TrainOptions {
   std::optional<double> time_limit_s;    // from data ready; above 0
   // Asked many times a second, from the thread that trains; true ends the run: status interrupted.
   std::function<bool()> should_stop;
-  double bias = 0.0;        // value of the constant feature; 0: none
+  double bias = 0.0;  // value of the constant feature; 0: none
+  // The weights are regularised as those of rows less their mean, which the weights of the constant feature then make
+  // up for: the model is one of rows as they are. Needs a bias. Another objective than without (docs/maths.md, C1). The
+  // folds of a cross-validation share the mean of all rows.
+  bool center = false;
   int threads = 0;          // 0: all cores the process may use
   std::uint64_t seed = 0;   // of the solvers that draw random numbers; the same seed gives the same bits
   bool keep_dual = false;   // return the dual A as well

@@ -41,8 +41,9 @@ struct PrimalRange {
   double least = 0.0;  // not above P(W)
   double most = 0.0;   // not below P(W)
 };
-// At weights (m x D) from anywhere, or with class features at V (p x D); the loss, lambda and the bias are the
-// options'. Where kept_columns() names columns, weights on these alone will do.
+// At weights (m x D) from anywhere, or with class features at V (p x D); the loss, lambda, the bias and centring are
+// the options'. The weights are those of rows as they are, centred or not. Where kept_columns() names columns, weights
+// on these alone will do.
 PrimalRange objective_range(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);
 // P(W) rounded up: a bound on the optimum, too.
 double objective(const Dataset& data, const TrainOptions& options, const std::vector<double>& W);

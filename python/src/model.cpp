@@ -79,6 +79,8 @@ nb::dict provenance_dict(Provenance made, std::size_t m) {
   out["cost_matrix"] = numbers_or_none(std::move(made.loss.cost_matrix), {m, m});
   out["lambda"] = made.lambda;
   out["weight_sum"] = made.weight_sum;
+  const std::size_t width = made.mean.size();
+  out["mean"] = numbers_or_none(std::move(made.mean), {width});
   out["solver"] = made.solver;
   out["iterations"] = made.iterations;
   out["command"] = made.command;
@@ -127,6 +129,7 @@ Provenance to_provenance(const nb::dict& fields) {
   made.loss.cost_matrix = numbers_from(fields, "cost_matrix");
   made.lambda = nb::cast<double>(fields["lambda"]);
   made.weight_sum = nb::cast<double>(fields["weight_sum"]);
+  if (fields.contains("mean")) made.mean = numbers_from(fields, "mean");  // not in what an older version pickled
   made.solver = nb::cast<std::string>(fields["solver"]);
   made.iterations = nb::cast<std::int64_t>(fields["iterations"]);
   made.command = nb::cast<std::string>(fields["command"]);

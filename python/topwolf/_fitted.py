@@ -16,7 +16,7 @@ from ._features import checked, to_features
 from ._labels import check_text, to_names
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
-from ._weights import Certified, Ready, from_attributes, rounding_of, seal, sealed, to_attributes, without_claim
+from ._weights import Certified, Ready, constant_at, from_attributes, rounding_of, seal, sealed, to_attributes, without_claim
 
 if TYPE_CHECKING:
     from ._estimator import TopwolfClassifier
@@ -175,13 +175,14 @@ class FittedClassifier(Certified):
     def _take(self, classifier, provenance, dtype):
         """The attributes from a model; what they do not say is kept for the model file."""
         with _core.IeeeArithmetic():
+            regularised = constant_at(provenance.get("mean"), classifier)
             self._take_weights(classifier, dtype)
         self.n_iter_ = provenance["iterations"]
         self._provenance = provenance
         if "status" in provenance:
             primal = provenance["primal"]
             if classifier["class_features"] is None:  # otherwise it is about class_coef_, which nothing multiplies
-                primal += rounding_of(self._constant, classifier["bias"], provenance["lambda"], provenance["rho"])
+                primal += rounding_of(self._constant, regularised, classifier["bias"], provenance["lambda"], provenance["rho"])
             self._claim(primal, provenance["dual"], provenance["status"])
 
     def _take_weights(self, classifier, dtype):

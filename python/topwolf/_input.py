@@ -77,9 +77,15 @@ class TrainingInput:
             "max_iterations": int(self.max_iter),
             "time_limit": None if self.time_limit is None else float(self.time_limit),
             "bias": float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            "center": self._centred(),
             "threads": self._threads(),
             "seed": self._seed(),
         }
+
+    def _centred(self):
+        if self.center and not self.fit_intercept:
+            raise ValueError("center=True needs fit_intercept=True: the intercept is what makes up for the mean that is taken off the rows.")
+        return bool(self.center)
 
     def _start(self, y, last):
         """The last fit's dual, where its rows and labels were these; `last` is None or both."""

@@ -70,8 +70,9 @@ class TopwolfClassifierCV(TopwolfClassifier):
     refit : bool, default=True
         Fit to all rows with the best C. Without it there is nothing to predict with, nor anything left of an earlier fit.
     loss, k, rho, cost_matrix, class_features, smoothing, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
-class_weight, n_jobs, random_state, verbose
-        As for :class:`TopwolfClassifier`; `time_limit` is for the search and the fit to all rows together.
+center, class_weight, n_jobs, random_state, verbose
+        As for :class:`TopwolfClassifier`; `time_limit` is for the search and the fit to all rows together. With `center`
+        the folds share the mean of all rows, for which no label is looked at.
 
     Attributes
     ----------
@@ -131,6 +132,7 @@ class_weight, n_jobs, random_state, verbose
         time_limit: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        center: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -152,6 +154,7 @@ class_weight, n_jobs, random_state, verbose
         self.time_limit = time_limit
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.center = center
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state

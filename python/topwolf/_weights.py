@@ -26,14 +26,23 @@ def to_attributes(weights, columns, d, bias, dtype):
     return coef, constant.astype(dtype) if bias in (0.0, 1.0) else constant * bias, constant
 
 
-def rounding_of(constant, bias, lambda_, rho):
+def constant_at(mean, classifier):
+    """What the regulariser adds, at most, to the weights of the constant feature, class by class, where the rows had a mean taken
+    off; 0 where mean is None. For two classes, of which one vector is kept, both together."""
+    if mean is None:
+        return 0.0
+    at_mean = np.abs(classifier["weights"][:, : len(mean)]) @ np.abs(mean) / classifier["bias"]
+    return at_mean.sum(keepdims=True) if len(at_mean) == 2 else at_mean
+
+
+def rounding_of(constant, at_mean, bias, lambda_, rho):
     """By how much P(coef_, intercept_) may exceed P of the weights that intercept_ = bias * constant was rounded from: no score
     moves by more than the largest error, no loss by more than twice that times its slope, and the regulariser as it does."""
     if bias in (0.0, 1.0):
         return 0.0
     error = np.abs(constant * bias) * 2.0**-53 + math.ulp(0.0)
     slope = 1.0 if rho is None else float(np.sum(rho))
-    regulariser = lambda_ * float(np.sum((np.abs(constant) + error / bias) * (error / bias)))
+    regulariser = lambda_ * float(np.sum((np.abs(constant) + at_mean + error / bias) * (error / bias)))
     return (2.0 * slope * float(error.max()) + regulariser) * (1.0 + 1e-9)
 
 

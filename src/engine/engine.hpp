@@ -73,9 +73,9 @@ struct LossSum {
 struct InsideSums {
   long double c_alpha = 0.0L;      // <c, alpha>, not above that of the point
   long double alpha_norm2 = 0.0L;  // ||alpha||^2, not below that of the point
-  long double terms = 0.0L;        // ||psi|| times the sum of |alpha|
-  long double moved = 0.0L;        // ||psi|| times how far the point may be
-  long double flushed = 0.0L;      // 1 + ||psi|| for every entry, not weighted: what an underflow can grow to
+  long double terms = 0.0L;        // ||psi||, with the offset, times the sum of |alpha|
+  long double moved = 0.0L;        // the same times how far the point may be
+  long double flushed = 0.0L;      // 1 + the same for every entry, not weighted: what an underflow can grow to
   double over = 0.0;
   std::int64_t worst_row = 0;  // that missed Q by the most before it was put there, ...
   double worst_miss = 0.0;     // ... in units of sum(rho)
@@ -84,7 +84,7 @@ struct InsideSums {
 // q_i = omega_i max_j ||psi(x_i, j)||^2 / (lambda N), L6.
 struct Curvature {
   double largest = 0.0, total = 0.0;  // of the q_i, not weighted again
-  double lengths = 0.0;               // sum of omega_i max_j ||psi(x_i, j)||, ...
+  double lengths = 0.0;               // sum of omega_i (max_j ||psi(x_i, j)|| + Geometry::offset), ...
   double plain_lengths = 0.0;         // ... and without omega
 };
 
@@ -96,6 +96,9 @@ struct Geometry {
   // The products <psi(x_i, j), psi(x_i, j')> make a matrix whose norm is at most this times max_j ||psi(x_i, j)||^2.
   double coupling = 1.0;
   double growth = 1.0;  // what underflows on the way to W(A) becomes at most so many times as large, ||psi|| apart
+  // What is multiplied on the way to a certificate is longer than psi by at most this: rows that have a mean are not
+  // less it there (C1).
+  double offset = 0.0;
 };
 
 // Thrown out of a pass that was asked to stop. Whoever called it finds everything as it was before the pass.
@@ -170,6 +173,8 @@ class NewtonRows {
 
 // ---- The engine
 
+// Where the problem has a mean, W and psi are those of rows less it (C1), but in loss_sum, which a certificate rests
+// on: its weights are those that a model stores, for rows as they are.
 class Engine {
  public:
   Engine(const Problem& problem, const Geometry& geometry) : problem_(problem), geometry_(geometry) {}
@@ -205,7 +210,8 @@ class Engine {
     std::vector<std::int32_t>* ranks = nullptr;  // how many classes come before each example's own; also of weight 0
     bool least = false;                          // LossSum::least, too
   };
-  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double. Not a number where a score overflows.
+  // sum_i omega_i Phi(s_i) (the envelope when smoothed) with scores in double, at the weights of a model. Not a number
+  // where a score overflows.
   virtual LossSum loss_sum(const std::vector<double>& W, const AtRows& wanted) = 0;
   LossSum loss_sum(const std::vector<double>& W) { return loss_sum(W, AtRows{}); }
   // The same at W = 0, without the scores; not rounded down.

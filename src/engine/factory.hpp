@@ -16,7 +16,7 @@ struct EngineOptions {
   std::shared_ptr<const Gram> shared_gram{};  // ... from this one; null: from one of its own
   std::shared_ptr<const ClassMap> classes{};  // phi; null: the plain problem
   const JointMap* psi = nullptr;              // any psi, in the place of features; must outlive the engine
-  SharedLengths lengths2{};                   // ||x_i||^2 with the constant feature; null: computed
+  SharedLengths lengths2{};                   // ||x_i - mean||^2 with the constant feature; null: computed
 };
 
 // What the problem views must outlive the engine.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/mean.hpp"
 #include "data/rows.hpp"
 #include "loss/row.hpp"
 #include "topwolf/matrix.hpp"
@@ -24,8 +25,9 @@ struct Problem {
   std::span<const std::int32_t> y;  // n
   std::span<const double> omega;    // n example weights; empty: all 1
   std::int64_t n = 0, d = 0, m = 0;
-  double N = 0.0;  // sum of omega
-  Bias bias;       // the constant feature, column d
+  double N = 0.0;   // sum of omega
+  Bias bias;        // the constant feature, column d
+  SharedMean mean;  // C1: rows are x_i - mean and the constant feature; null: x_i
   double lambda = 0.0;
   Loss loss;
   std::shared_ptr<const std::vector<double>> cost;  // (m x m) margins by true class; null: unit margins

@@ -112,6 +112,11 @@ void check_model(const Model& model, const std::string& path) {
   check_loss(made.loss, model.m(), check);
   check.one_within(made.lambda, 0.0, "lambda");
   check.one_within(made.weight_sum, 0.0, "weight_sum");
+  check.all_within(made.mean, any, "mean");
+  if (!made.mean.empty()) {
+    check.size(made.mean, model.width(), "numbers of the mean");
+    check.require(model.bias != 0.0, "the model has a mean of its rows, but no constant feature");
+  }
   check.require(made.iterations >= 0, "the model's iterations are {}, where 0 or more are possible", made.iterations);
   if (!made.claim) return;
   check.require(made.lambda > 0.0, "the model has a certificate, but its lambda is 0");

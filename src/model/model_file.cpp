@@ -1,6 +1,7 @@
 // The .topwolf model file: a tensor file with `weights`, `columns` (where only some have weights),
-// `normalization_scale` (maxabs), `cost_matrix` and the class features (if any), and everything else as metadata
-// (docs/file_formats.md). Written whole or not at all, and refused when it does not add up.
+// `normalization_scale` (maxabs), `mean` (where the rows were centred), `cost_matrix` and the class features (if any),
+// and everything else as metadata (docs/file_formats.md). Written whole or not at all, and refused when it does not add
+// up.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,11 +32,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-model";
-constexpr std::int64_t format_version = 3;
+constexpr std::int64_t format_version = 4;
 
-// The oldest that can say it, for older programs' sake: 3 with weights for some columns only, 2 with class features.
-std::int64_t version_for(const Classifier& model) {
-  return !model.columns.empty() ? 3 : model.class_features.rows() > 0 ? 2 : 1;
+// The oldest that can say it, for older programs' sake: 4 with a mean, 3 with weights for some columns only, 2 with
+// class features.
+std::int64_t version_for(const Model& model) {
+  return !model.provenance.mean.empty() ? 4 : !model.columns.empty() ? 3 : model.class_features.rows() > 0 ? 2 : 1;
 }
 
 json make_metadata(const Model& model) {
@@ -203,6 +205,7 @@ Model read_model(const TensorFile& file) {
   if (model.normalization.kind == NormalizeKind::maxabs) {
     model.normalization.scale = read_tensor(file, "normalization_scale", {model.d});
   }
+  if (file.has("mean")) model.provenance.mean = read_tensor(file, "mean", {model.width()});
   if (file.has("cost_matrix")) model.provenance.loss.cost_matrix = read_tensor(file, "cost_matrix", {m, m});
   check_model(model, file.path());
   return model;
@@ -257,6 +260,8 @@ void save_model(const Model& model, const std::string& path) {
   if (model.normalization.kind == NormalizeKind::maxabs) {
     tensors.push_back({"normalization_scale", "F64", {model.d}, model.normalization.scale.data()});
   }
+  const std::vector<double>& mean = model.provenance.mean;
+  if (!mean.empty()) tensors.push_back({"mean", "F64", {model.width()}, mean.data()});
   const std::vector<double>& costs = model.provenance.loss.cost_matrix;
   if (!costs.empty()) tensors.push_back({"cost_matrix", "F64", {m, m}, costs.data()});
   write_tensor_file(path, tensors, dump_metadata(model, path));

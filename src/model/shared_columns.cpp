@@ -29,7 +29,7 @@ SharedColumns on_shared_columns(const Features& X, const Classifier& classifier)
   std::vector<std::int32_t> shared;
   std::set_union(used.begin(), used.end(), classifier.columns.begin(), classifier.columns.end(),
                  std::back_inserter(shared));
-  SharedColumns out{on_columns(X, shared), classifier};
+  SharedColumns out{shared, on_columns(X, shared), classifier};
   const std::size_t constant = classifier.bias != 0.0 ? 1 : 0;
   out.classifier.W = spread(classifier.W, classifier.columns, shared, constant);
   if (!classifier.V.empty()) out.classifier.V = spread(classifier.V, classifier.columns, shared, constant);

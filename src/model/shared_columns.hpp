@@ -2,11 +2,15 @@
 // that whoever wants plain arrays can have them without a column for every feature there could be.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "topwolf/model.hpp"
 
 namespace topwolf {
 
 struct SharedColumns {
+  std::vector<std::int32_t> columns;  // which they are
   Features X;
   Classifier classifier;  // `columns` is empty, d that of X; its normalisation has no scales, for it is already applied
 };

@@ -65,15 +65,26 @@ Vector margins_of(const Dataset& data, const Model& model, std::int64_t i);
 
 // ---- The primal
 
+// The mean that was taken off the rows, a number for each feature, and nothing for the constant one; without it nothing
+// is taken off. With it, W(A) is the sum over x less the mean times the sum of the coefficients, and what the
+// regulariser squares is the weights' length with w_B + <w, mean> / B in the place of w_B.
+struct Mean {
+  std::span<const double> values;
+  Real length = 0.0L;  // not rounded down
+  Real bias = 0.0L;
+};
+
+Mean mean_of(const Model& model);
+
 // The trained weights V (p x D; W where there is no phi), the other way round: the features of one example then meet
 // all rows of V in one plain loop.
 struct Weights {
   Vector transposed;    // (D x p)
   Real longest = 0.0L;  // no w_j = phi_j V is longer, nor the sum of |phi_jr| ||v_r||
-  Real norm2 = 0.0L;    // ||V||^2, not rounded down
+  Real norm2 = 0.0L;    // what the regulariser squares of V, not rounded down
 };
 
-Weights weights_of(const Classifier& model, const ClassRows& phi);
+Weights weights_of(const Model& model, const ClassRows& phi, const Mean& mean);
 
 // The loss is not above this. Where double may lose more than `allowed`, the scores that decide are computed in long
 // double.
@@ -88,7 +99,8 @@ struct DualSums {
   Real terms = 0.0L;                  // sum of omega_i/N (<c_i, alpha_i> - smoothing/2 |alpha_i|^2), ...
   Real size = 0.0L;                   // ... its terms without their signs, ...
   Real moved = 0.0L;                  // ... and what moving the rows takes off at most
-  Vector W;                           // (m x D): the sum of omega_i/(lambda N) alpha_i x_i^T; W(A), but for phi
+  Vector W;                           // (m x D): the sum of omega_i/(lambda N) alpha_i x_i^T; W(A), but for phi, ...
+  std::vector<Real> coefficients;     // ... and, m, the same without x_i^T
   std::vector<Real> lengths;          // m: the sum of the lengths of what was added for a class, ...
   std::vector<std::int64_t> entries;  // ... and of how many
   Real drift = 0.0L;                  // how far the rows move W(A)
@@ -101,9 +113,9 @@ struct DualRow {
 
 // Row i of A, with the share omega_i / N of the example.
 void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, const Vector& delta, Real share,
-             const Model& model, const ClassRows& phi, DualSums& sums);
+             const Model& model, const ClassRows& phi, const Mean& mean, DualSums& sums);
 
 // ||W(A)||, not rounded down.
-Real longest_weights(const DualSums& sums, const ClassRows& phi, std::int64_t D);
+Real longest_weights(const DualSums& sums, const ClassRows& phi, const Mean& mean, std::int64_t D);
 
 }  // namespace topwolf::proof

@@ -8,10 +8,10 @@
 namespace topwolf::proof {
 
 void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, const Vector& delta, Real share,
-             const Model& model, const ClassRows& phi, DualSums& sums) {
+             const Model& model, const ClassRows& phi, const Mean& mean, DualSums& sums) {
   if (alpha.column.empty()) return;
   const std::int64_t D = model.D();
-  const Real length = example.length(), smoothing = model.provenance.loss.smoothing,
+  const Real length = example.length() + mean.length, smoothing = model.provenance.loss.smoothing,
              factor = share / model.provenance.lambda;
   Real size = 0.0L, largest_margin = 0.0L;
   for (const double x : delta) largest_margin = std::max(largest_margin, static_cast<Real>(std::abs(x)));
@@ -24,6 +24,7 @@ void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, 
     ++sums.entries[j];
     size += std::abs(a);
     const Real scaled = factor * a;
+    sums.coefficients[j] += scaled;
     double* const w = sums.W.data() + j * D;
     for (std::size_t q = 0; q < example.column.size(); ++q) {
       double& cell = w[example.column[q]];
@@ -34,9 +35,9 @@ void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, 
   sums.drift += factor * 2.0L * miss.distance * length * phi.longest;
 }
 
-// ||W(A)||, not rounded down. A number of W sums as many terms as its class has entries, each time rounded to double,
-// and phi takes it to V in long double.
-Real longest_weights(const DualSums& sums, const ClassRows& phi, std::int64_t D) {
+// ||W(A)||, not rounded down. A number of W sums as many terms as its class has entries, each time rounded to double;
+// the mean is taken off, and phi takes it to V, in long double.
+Real longest_weights(const DualSums& sums, const ClassRows& phi, const Mean& mean, std::int64_t D) {
   constexpr Real least = std::numeric_limits<double>::denorm_min();
   const std::size_t m = phi.row.size();
   std::vector<std::vector<std::pair<std::size_t, double>>> of(static_cast<std::size_t>(phi.p));
@@ -52,7 +53,11 @@ Real longest_weights(const DualSums& sums, const ClassRows& phi, std::int64_t D)
     Real of_row = 0.0L;
     for (std::int64_t c = 0; c < D; ++c) {
       Real v = 0.0L;
-      for (const auto& [j, x] : classes) v += static_cast<Real>(x) * sums.W[j * static_cast<std::size_t>(D) + c];
+      const bool less = static_cast<std::size_t>(c) < mean.values.size();
+      for (const auto& [j, x] : classes) {
+        const Real w = sums.W[j * static_cast<std::size_t>(D) + c];
+        v += static_cast<Real>(x) * (less ? w - sums.coefficients[j] * mean.values[c] : w);
+      }
       of_row += v * v;
     }
     total += of_row;

@@ -56,20 +56,45 @@ ClassRows class_rows(const Classifier& model) {
   return phi;
 }
 
-Weights weights_of(const Classifier& model, const ClassRows& phi) {
+Mean mean_of(const Model& model) {
+  const Vector& values = model.provenance.mean;
+  return {values, std::sqrt(norm2(values)) * (1.0L + roundings(values.size())), model.bias};
+}
+
+namespace {
+
+// ||w||^2 + (w_B + <w, mean> / B)^2, not rounded down.
+Real regularised(std::span<const double> row, const Mean& mean) {
+  const std::size_t d = mean.values.size();
+  Real constant = row[d], size = std::abs(constant);
+  for (std::size_t c = 0; c < d; ++c) {
+    const Real term = static_cast<Real>(row[c]) * mean.values[c] / mean.bias;
+    constant += term;
+    size += std::abs(term);
+  }
+  const Real most = std::abs(constant) + roundings(2 * d) * size;
+  return norm2(row.first(d)) + most * most;
+}
+
+}  // namespace
+
+Weights weights_of(const Model& model, const ClassRows& phi, const Mean& mean) {
   const std::int64_t D = model.D();
   const Vector& V = trained(model);
   Weights weights{Vector(V.size())};
+  Real all = 0.0L;  // ||V||^2
   for (std::int64_t r = 0; r < phi.p; ++r) {
     const std::span<const double> row(V.data() + r * D, static_cast<std::size_t>(D));
     for (std::int64_t c = 0; c < D; ++c) weights.transposed[c * phi.p + r] = row[c];
     const Real of_row = norm2(row);
-    weights.norm2 += of_row;
+    all += of_row;
+    weights.norm2 += mean.values.empty() ? of_row : regularised(row, mean);
     weights.longest = std::max(weights.longest, of_row);
   }
-  weights.norm2 *= 1.0L + roundings(static_cast<std::size_t>(D + phi.p));
+  const Real up = 1.0L + roundings(static_cast<std::size_t>(D + phi.p));
+  weights.norm2 *= up;
   const bool mapped = model.class_features.rows() > 0;
-  weights.longest = std::sqrt(mapped ? weights.norm2 : weights.longest) * phi.longest;
+  weights.longest = std::sqrt(mapped ? all * up : weights.longest) * phi.longest;
   weights.longest *= 1.0L + roundings(static_cast<std::size_t>(D));
   return weights;
 }

@@ -67,6 +67,11 @@ void check_fit(const Dataset& data, const Model& model) {
   if (!std::all_of(data.y.begin(), data.y.end(), [m](std::int32_t y) { return y >= 0 && y < m; })) {
     fail(ErrorKind::data, "A row of the data has no label among the model's {} classes", m);
   }
+  const std::vector<double>& mean = model.provenance.mean;
+  if (!mean.empty() && (size(mean) != model.width() || model.bias == 0.0)) {
+    fail(ErrorKind::data, "the model has a mean of {} numbers and a bias of {}, but {} and a bias are needed",
+         mean.size(), model.bias, model.width());
+  }
   const double lambda = model.provenance.lambda;
   const LossSpec& loss = model.provenance.loss;
   if (!(lambda > 0.0) || !std::isfinite(lambda) || !(loss.smoothing >= 0.0)) {
@@ -79,23 +84,57 @@ void check_fit(const Dataset& data, const Model& model) {
   }
 }
 
+// A number for each of these columns, 0 for those that are not the model's.
+Vector spread_mean(const Model& model, const std::vector<std::int32_t>& columns) {
+  const Vector& mean = model.provenance.mean;
+  if (mean.empty()) return {};
+  Vector out(columns.size(), 0.0);
+  for (std::size_t c = 0; c < mean.size(); ++c) {
+    out[std::lower_bound(columns.begin(), columns.end(), model.columns[c]) - columns.begin()] = mean[c];
+  }
+  return out;
+}
+
 struct Pass {
   std::string fingerprint;  // of the data
   double weight_sum = 0.0;
-  Vector infeasibility;  // n
-  Real primal = 0.0L;    // P at the model's weights is not above this, ...
-  Real dual = 0.0L;      // ... and D at a point of the dual set not below this
+  bool right_mean = true;  // if the model says that one was taken off the rows
+  Vector infeasibility;    // n
+  Real primal = 0.0L;      // P at the model's weights is not above this, ...
+  Real dual = 0.0L;        // ... and D at a point of the dual set not below this
 };
+
+// Whether the model's mean is the rows', as near as two sums of the same numbers are.
+bool is_mean(const Dataset& data, const Mean& mean, Real N) {
+  const std::size_t d = mean.values.size();
+  if (d == 0) return true;
+  std::vector<Real> sum(d, 0.0L), size(d, 0.0L);
+  for (std::int64_t i = 0; i < data.X.rows(); ++i) {
+    const Example example = example_of(data, 0.0, i);
+    const Real share = (data.weights.empty() ? 1.0 : data.weights[i]) / N;
+    for (std::size_t q = 0; q < example.column.size(); ++q) {
+      sum[example.column[q]] += share * example.value[q];
+      size[example.column[q]] += share * std::abs(example.value[q]);
+    }
+  }
+  constexpr Real least = 1e-300L;  // where a double has no precision left
+  for (std::size_t c = 0; c < d; ++c) {
+    if (!(std::abs(mean.values[c] - sum[c]) <= verification_tolerance * size[c] + least)) return false;
+  }
+  return true;
+}
 
 Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, const Loss& loss, const SparseRows& dual) {
   const std::int64_t n = data.X.rows(), m = model.m(), D = model.D();
-  const Weights weights = weights_of(model, phi);
+  const Mean mean = mean_of(model);
+  const Weights weights = weights_of(model, phi, mean);
   const auto omega = [&](std::int64_t i) { return data.weights.empty() ? 1.0 : data.weights[i]; };
   Real N = 0.0L;
   for (std::int64_t i = 0; i < n; ++i) N += omega(i);
   Pass pass;
   pass.weight_sum = static_cast<double>(N);
   if (!(N > 0.0L)) fail(ErrorKind::data, "the example weights sum to 0");
+  pass.right_mean = is_mean(data, mean, N);
   pass.infeasibility.resize(n);
   std::vector<Real> losses(static_cast<std::size_t>(n));
   std::vector<RowMiss> miss(static_cast<std::size_t>(n));
@@ -111,6 +150,7 @@ Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, con
   });
   DualSums sums;
   sums.W.assign(static_cast<std::size_t>(m * D), 0.0);
+  sums.coefficients.assign(static_cast<std::size_t>(m), 0.0L);
   sums.lengths.assign(static_cast<std::size_t>(m), 0.0L);
   sums.entries.assign(static_cast<std::size_t>(m), 0);
   Real over = 1.0L;
@@ -120,11 +160,11 @@ Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, con
     pass.primal += omega(i) / N * losses[i];
     over = std::max(over, miss[i].ratio);
     add_row({{dual.column.data() + dual.row_begin[i], count}, {dual.values.data() + dual.row_begin[i], count}}, miss[i],
-            example_of(data, model.bias, i), margins_of(data, model, i), omega(i) / N, model, phi, sums);
+            example_of(data, model.bias, i), margins_of(data, model, i), omega(i) / N, model, phi, mean, sums);
   }
   const Real lambda = model.provenance.lambda, up = 1.0L + roundings(static_cast<std::size_t>(2 * n));
   pass.primal = (pass.primal + 0.5L * lambda * weights.norm2) * up;
-  const Real length = longest_weights(sums, phi, D);
+  const Real length = longest_weights(sums, phi, mean, D);
   const Real rounding = roundings(dual.values.size() + static_cast<std::size_t>(2 * n)) * (sums.size + sums.moved);
   pass.dual = sums.terms - sums.moved - rounding - 0.5L * lambda * length * length * up;
   // D(A / t) >= D(A) / t, because D is concave and D(0) = 0.
@@ -147,6 +187,7 @@ std::string judge(const Provenance& made, const Pass& pass, Verification& v) {
     return "The claim is about other data: the fingerprint of these rows, labels, weights and margins is not the one "
            "in the model.";
   }
+  if (!pass.right_mean) return "The claim is about other data: the mean of these rows is not the one in the model.";
   if (!(std::abs(made.weight_sum - pass.weight_sum) <= verification_tolerance * pass.weight_sum)) {
     return fmt::format("The claim is about other data: examples weigh {:.10g} in all, the model says {:.10g}.",
                        pass.weight_sum, made.weight_sum);
@@ -166,7 +207,8 @@ std::string judge(const Provenance& made, const Pass& pass, Verification& v) {
         made.claim->certificate.dual, v.dual);
   }
   v.holds = true;
-  return fmt::format("The claim holds: the optimum lies between {:.12g} and {:.12g}.", v.dual, v.primal);
+  return fmt::format("The claim holds: the optimum{} lies between {:.12g} and {:.12g}.",
+                     made.mean.empty() ? "" : ", regularised at the mean of the rows,", v.dual, v.primal);
 }
 
 }  // namespace
@@ -181,6 +223,7 @@ Verification verify(const Dataset& given, const Model& claimed, const SparseRows
   const std::string hash = fingerprint(data);
   if (!model.columns.empty()) {
     SharedColumns shared = on_shared_columns(data.X, model);
+    model.provenance.mean = spread_mean(model, shared.columns);
     data.X = std::move(shared.X);
     static_cast<Classifier&>(model) = std::move(shared.classifier);
   }

@@ -22,6 +22,11 @@ Certifier::Certifier(Engine& engine)
 }
 
 void Certifier::offer_weights(std::vector<double> W, const Engine::AtRows& wanted) {
+  const Problem& problem = engine_.problem();
+  if (problem.mean) {
+    engine_.round_weights(W);  // first, so that what the mean is worth is that of the weights that stay
+    fold(*problem.mean, problem.bias, W);
+  }
   keep_if_better(W, wanted);
   // Where 0 is still the best, a part of the way to W may be better: no weights at all are of no use to anybody.
   constexpr double part = 1.0 / 16.0;
@@ -36,7 +41,8 @@ void Certifier::keep_if_better(std::vector<double>& W, Engine::AtRows wanted) {
   engine_.round_weights(W);
   std::vector<std::int32_t> ranks;
   wanted.ranks = &ranks;
-  const double primal = primal_bound(engine_.problem(), length(W), engine_.loss_sum(W, wanted));
+  const double primal =
+      primal_bound(engine_.problem(), weight_length(engine_.problem(), W).most, engine_.loss_sum(W, wanted));
   if (!(primal < primal_)) return;
   primal_ = primal;
   W_ = W;
@@ -77,7 +83,8 @@ void Certifier::exchange(State& state) {
     std::fill(W_.begin(), W_.end(), 0.0);
     primal_ = primal_bound(engine_.problem(), 0.0, {engine_.loss_sum_at_zero(), 0.0});
   } else {
-    primal_ = primal_bound(engine_.problem(), length(W_), engine_.loss_sum(W_, {.ranks = &ranks_}));
+    primal_ = primal_bound(engine_.problem(), weight_length(engine_.problem(), W_).most,
+                           engine_.loss_sum(W_, {.ranks = &ranks_}));
   }
 }
 

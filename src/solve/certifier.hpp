@@ -15,7 +15,8 @@ class Certifier {
   // Throws Error{data} where not even W = 0 has an objective that is a number.
   explicit Certifier(Engine& engine);
 
-  // Certifies W and keeps it if it is the best so far. What else is wanted of the rows at W is told as well.
+  // Certifies W, as a model stores it, and keeps it if it is the best so far. What else is wanted of the rows at W is
+  // told as well.
   void offer_weights(std::vector<double> W, const Engine::AtRows& wanted = {});
 
   // Puts every row of A into Q; W becomes W(A), in double. Returns a number that D(A) is not below, or minus infinity.

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+
+#include "core/length.hpp"
 
 namespace topwolf {
 namespace {
@@ -28,6 +31,34 @@ double regulariser(const Problem& problem, double length) {
 
 double squared_norm(const std::vector<double>& W) {
   return std::inner_product(W.begin(), W.end(), W.begin(), 0.0);
+}
+
+// C1: the weight of the constant feature is that of the model and <w, mean> / B. Its sum is in long double.
+WeightLength weight_length(const Problem& problem, const std::vector<double>& W) {
+  if (!problem.mean) return {length(W), length(W)};
+  const std::vector<double>& mean = *problem.mean;
+  const std::size_t d = mean.size();
+  const long double B = std::abs(problem.bias.value());
+  const long double roundings = static_cast<long double>(d + 8) * std::numeric_limits<long double>::epsilon();
+  std::vector<double> shortest, longest;
+  for (std::size_t from = 0; from < W.size(); from += d + 1) {
+    const auto w = std::span(W).subspan(from, d);
+    long double sum = 0.0L, size = 0.0L;
+    for (std::size_t c = 0; c < d; ++c) {
+      const long double term = static_cast<long double>(w[c]) * mean[c];
+      sum += term;
+      size += std::abs(term);
+    }
+    const long double constant = W[from + d], value = std::abs(constant + sum / problem.bias.value());
+    const long double off = roundings * (std::abs(constant) + size / B);
+    shortest.push_back(length(w));
+    longest.push_back(shortest.back());
+    shortest.push_back(static_cast<double>(std::max(0.0L, value - off)));
+    longest.push_back(static_cast<double>(value + off));
+  }
+  // A length of lengths is rounded twice.
+  constexpr double twice = 80.0 * unit_roundoff;
+  return {(1.0 - twice) * length(shortest), (1.0 + twice) * length(longest)};
 }
 
 double primal_bound(const Problem& problem, double W_length, const LossSum& loss) {

@@ -26,6 +26,13 @@ double squared_norm(const std::vector<double>& W);
 
 // ---- Bounds (G1)
 
+// Of what the regulariser squares, given the weights of a model: their length, or, where the problem has a mean, that
+// of the weights of rows less it (C1).
+struct WeightLength {
+  double least = 0.0, most = 0.0;
+};
+WeightLength weight_length(const Problem& problem, const std::vector<double>& W);
+
 // P(W) is not above this; infinite where an overflow hides it.
 double primal_bound(const Problem& problem, double W_length, const LossSum& loss);
 

@@ -31,6 +31,12 @@ void check(const TrainOptions& options) {
   if (options.absolute_gap) check_not_negative("absolute_gap", *options.absolute_gap);
   if (options.time_limit_s) check_positive("time_limit_s", *options.time_limit_s);
   check_not_negative("bias", options.bias);
+  if (options.center && options.bias == 0.0) {
+    fail(ErrorKind::option,
+         "{} is asked for with {} 0, but what the mean of the rows is worth is kept in the weights of a constant "
+         "feature: give it a value, such as 1",
+         Field{"center"}, Field{"bias"});
+  }
   check_positive("every_s", options.checkpoints.every_s);
   if (options.max_iterations < 1) {
     fail(ErrorKind::option, "{} is {}, but it must be at least 1", Field{"max_iterations"}, options.max_iterations);

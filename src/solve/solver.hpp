@@ -39,10 +39,11 @@ class Solver {
   virtual void set_should_stop(std::function<bool()> should_stop) = 0;
   // In double, at the point that weights() returns from then on.
   virtual Certificate certify() = 0;
-  virtual const std::vector<double>& weights() const = 0;  // (m x D)
+  virtual const std::vector<double>& weights() const = 0;  // (m x D), of a model (C1)
   // At those weights, how many classes come before each example's own; also for examples of weight 0.
   virtual const std::vector<std::int32_t>& ranks() const = 0;
-  // W where the solver is now (m x D), for somebody who wants to look; nothing changes by it.
+  // W where the solver is now (m x D), of rows less their mean where they have one, for somebody who wants to look;
+  // nothing changes by it.
   virtual std::vector<double> current_weights() = 0;
   // A whose dual value the certificate names; null unless asked to keep it.
   virtual const Dual* dual() const = 0;

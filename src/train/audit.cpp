@@ -96,6 +96,7 @@ TrainOptions audit_options(const Model& model) {
   options.loss = model.provenance.loss;
   if (model.provenance.lambda > 0.0) options.lambda = model.provenance.lambda;
   options.bias = model.bias;
+  options.center = !model.provenance.mean.empty();
   options.tolerance = default_audit_tolerance;
   return options;
 }

@@ -52,6 +52,7 @@ Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptio
           {"the version of topwolf", TOPWOLF_VERSION},
           {"the fingerprint of the cost matrix", cost_hash(options.loss.cost_matrix)},
           {"the bias", fmt::format("{}", options.bias)},
+          {"the centring", options.center ? "wanted" : "not wanted"},
           {the_solver, trainer.method().name},
           {the_source, sources[trainer.method().gram ? 1 : 0].second},
           {"the storage of the rows", trainer.sparse() ? "sparse" : "dense"},

@@ -13,6 +13,9 @@ namespace {
 void check_asked(const TrainOptions& options) {
   if (options.bias != 0.0)
     fail(ErrorKind::option, "{} is {}, but psi has its own constant features", Field{"bias"}, options.bias);
+  if (options.center)
+    fail(ErrorKind::option, "{} is asked for, but with a psi of one's own there are no rows to take a mean of",
+         Field{"center"});
   if (options.scores != ScoresName::automatic) {
     fail(ErrorKind::option, "{} is {}, but with a psi of one's own scores come from psi", Field{"scores"},
          to_string(options.scores));

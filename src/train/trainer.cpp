@@ -40,6 +40,18 @@ Problem problem_on(const Dataset& data, const Features& X, double bias) {
   return problem;
 }
 
+SharedMean mean_of_rows(const Problem& problem, int threads) {
+  return std::make_shared<const std::vector<double>>(
+      mean_of(problem.X, problem.omega, problem.N, resolve_threads(threads)));
+}
+
+void check_centred(const std::vector<double>& lengths2) {
+  const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
+  if (bad != lengths2.end()) {
+    fail(ErrorKind::data, "row {} less the mean of the rows is too long to be squared", bad - lengths2.begin() + 1);
+  }
+}
+
 // A pass that takes less time than waking threads is made by one; the results are the same.
 int threads_for(const Problem& problem, int asked) {
   return threads_worth(static_cast<double>(problem.n) * static_cast<double>(problem.m) * static_cast<double>(problem.d),
@@ -74,7 +86,13 @@ Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::in
   if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
   problem_ = problem_on(data_, X_, options.bias);
   row_lengths_ = spread_of(lengths2);
-  for (double& length2 : lengths2) length2 += problem_.bias.product();
+  if (options.center) {
+    problem_.mean = mean_of_rows(problem_, options.threads);
+    lengths2 = squared_lengths(problem_.X, *problem_.mean, problem_.bias, resolve_threads(options.threads));
+    check_centred(lengths2);
+  } else {
+    for (double& length2 : lengths2) length2 += problem_.bias.product();
+  }
   lengths2_ = share(std::move(lengths2));
   ask_for(options.loss);
   threads_ = threads_for(problem_, options.threads);
@@ -138,6 +156,8 @@ Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
       gram_(rows.gram_) {
   data_.weights = std::move(weights);
   problem_ = problem_on(data_, X_, rows.problem_.bias.value());
+  // That of all rows: it needs no labels, and lengths and the Gram matrix follow from it.
+  problem_.mean = rows.problem_.mean;
   problem_.loss = rows.problem_.loss;
   problem_.cost = rows.problem_.cost;
   threads_ = threads_for(problem_, threads);
@@ -182,9 +202,13 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
   }
   Fit out;
   Observer observer = hooks.observer;
-  if (observer && map_) {
+  if (observer && (map_ || problem_.mean)) {
     observer = [&](const Progress& progress) {
-      return hooks.observer(Progress(progress, [&] { return class_weights(progress.weights()); }));
+      return hooks.observer(Progress(progress, [&] {
+        std::vector<double> W = progress.weights();
+        if (problem_.mean) fold(*problem_.mean, problem_.bias, W);
+        return class_weights(std::move(W));
+      }));
     };
   }
   const RunResult ran = run(*solver_, stop_rule(options), clock, observer, &run_, hooks.between);
@@ -248,6 +272,7 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   made.loss = resolved_spec(options.loss, fit.loss);
   made.lambda = fit.lambda;
   made.weight_sum = problem_.N;
+  if (problem_.mean) made.mean = *problem_.mean;
   made.solver = method_.name;
   made.iterations = fit.iterations;
   made.claim = {fit.status, fit.certificate};
@@ -276,7 +301,10 @@ PrimalRange Trainer::primal(const TrainOptions& options, const std::vector<doubl
   }
   const bool whole = size != engine->geometry().dimension;
   const LossSum loss = engine->loss_sum(whole ? on_own_columns(W) : W, {.least = true});
-  return {primal_floor(problem_, length(W), loss), primal_bound(problem_, length(W), loss)};
+  Problem regularised = problem_;
+  if (whole && problem_.mean) regularised.mean = mean_on_all_columns();
+  const WeightLength length = weight_length(regularised, W);
+  return {primal_floor(problem_, length.least, loss), primal_bound(problem_, length.most, loss)};
 }
 
 // Of weights on all columns.
@@ -289,6 +317,13 @@ std::vector<double> Trainer::on_own_columns(const std::vector<double>& W) const 
     if (all > d) own.push_back(row[d]);
   }
   return own;
+}
+
+// That of a column which does not occur is 0.
+SharedMean Trainer::mean_on_all_columns() const {
+  std::vector<double> all(static_cast<std::size_t>(data_.X.cols()), 0.0);
+  for (std::size_t c = 0; c < columns_.size(); ++c) all[static_cast<std::size_t>(columns_[c])] = (*problem_.mean)[c];
+  return std::make_shared<const std::vector<double>>(std::move(all));
 }
 
 }  // namespace topwolf

@@ -74,7 +74,7 @@ class Trainer {
   // That have weights; empty: all.
   const std::vector<std::int32_t>& columns() const { return columns_; }
   bool sparse() const { return X_.sparse(); }
-  // ||x_i||^2 with the constant feature.
+  // ||x_i||^2 with the constant feature, of rows less their mean where that was asked for.
   const std::vector<double>& lengths2() const { return *lengths2_; }
 
  private:
@@ -86,6 +86,7 @@ class Trainer {
   void ask_for(const LossSpec& loss);
   void set_problem(const TrainOptions& options);
   std::vector<double> on_own_columns(const std::vector<double>& W) const;
+  SharedMean mean_on_all_columns() const;
   Start start_for(const TrainOptions& options, bool warm, double earlier_lambda);
 
   EngineFactory factory_;

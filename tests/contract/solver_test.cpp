@@ -59,7 +59,7 @@ TEST_P(SolverContract, CertificateIsThatOfTheReturnedPoint) {
       for (int t = 0; t < steps; ++t) last = method->step();
       const Certificate found = method->certify();
       const SparseRows A = engine->rows_of(*method->dual());
-      const double primal = plain.primal(method->weights()), dual = plain.dual(A);
+      const double primal = plain.primal(at.as_trained(method->weights())), dual = plain.dual(A);
       EXPECT_NEAR(found.primal, primal, 1e-11 * primal);
       EXPECT_GE(found.primal, primal * (1.0 - 1e-12));
       EXPECT_LE(found.dual, dual + 1e-12 * primal);
@@ -198,7 +198,7 @@ TEST_P(SolverContract, ContinuesWithAnotherLambda) {
     const auto second = solver(*engine, continue_from(*engine, first->take_dual(), at.problem().lambda));
     for (int t = 0; t < 10; ++t) second->step();
     const Certificate found = second->certify();
-    EXPECT_GE(found.primal, plain.primal(second->weights()) * (1.0 - 1e-12));
+    EXPECT_GE(found.primal, plain.primal(at.as_trained(second->weights())) * (1.0 - 1e-12));
     EXPECT_LE(found.dual, plain.dual(engine->rows_of(*second->dual())) + 1e-12 * found.primal);
     EXPECT_LE(found.dual, found.primal);
   });

@@ -20,7 +20,8 @@ struct EngineKind {
   const char* name;
   Storage storage;
   Psi psi = Psi::kronecker;
-  bool gram = false;  // for block ascent
+  bool gram = false;     // for block ascent
+  bool centred = false;  // rows less their mean
   EngineFactory make = [](const Problem& problem, const EngineOptions& options) {
     return make_engine(problem, options);
   };
@@ -43,7 +44,17 @@ inline std::vector<EngineKind> engine_kinds() {
           {"ClassFeaturesHalf", Storage::half, Psi::class_features},
           {"ClassFeaturesGram", Storage::dense64, Psi::class_features, true},
           {"JointMap", Storage::dense64, Psi::any},
-          {"Toy", Storage::dense64, Psi::kronecker, false, make_toy_engine}};
+          {"Toy", Storage::dense64, Psi::kronecker, false, false, make_toy_engine},
+          {"CentredDense32", Storage::dense32, Psi::kronecker, false, true},
+          {"CentredDense64", Storage::dense64, Psi::kronecker, false, true},
+          {"CentredCsr32", Storage::csr32, Psi::kronecker, false, true},
+          {"CentredCsr64", Storage::csr64, Psi::kronecker, false, true},
+          {"CentredGram32", Storage::dense32, Psi::kronecker, true, true},
+          {"CentredGram64", Storage::csr64, Psi::kronecker, true, true},
+          {"CentredClassFeatures32", Storage::dense32, Psi::class_features, false, true},
+          {"CentredClassFeatures64", Storage::csr64, Psi::class_features, false, true},
+          {"CentredClassFeaturesGram", Storage::csr64, Psi::class_features, true, true},
+          {"CentredToy", Storage::dense64, Psi::kronecker, false, true, make_toy_engine}};
 }
 
 // The losses that a contract must hold for: both families, equal weights and others, one weight, each also smoothed.
@@ -84,15 +95,19 @@ class EngineCase {
     for (std::int64_t e = 0; e < shape.m * shape.m; ++e) {
       costs.push_back(e % (shape.m + 1) == 0 ? 0.0 : 2.0 * rng.uniform());
     }
+    bias_ = kind.centred && shape.bias == 0.0 ? 0.7 : shape.bias;  // what is centred has one
+    // Far from 0, so that it matters; zeros stay, for sparse rows.
+    for (double& x : samples_.X) x = kind.centred && x != 0.0 ? static_cast<double>(static_cast<float>(x + 2.0)) : x;
     data_ = dataset_of(samples_, kind.storage);
     phi_ = kind.psi == Psi::kronecker ? identity(shape.m) : random_phi(shape.m, shape.m + 2, shape.seed);
-    plain_ = plain_class_features(samples_, phi_, shape.bias);
-    plain_.loss = loss;
-    plain_.lambda = shape.lambda;
-    problem_ = problem_of(data_, loss, shape.lambda, shape.bias, shape.costs ? &costs : nullptr);
-    if (shape.costs) {
-      for (std::int64_t i = 0; i < shape.n; ++i) {
-        std::copy_n(costs.begin() + problem_.label(i) * shape.m, shape.m, plain_.delta.begin() + i * shape.m);
+    problem_ = problem_of(data_, loss, shape.lambda, bias_, shape.costs ? &costs : nullptr);
+    if (kind.centred) centre();
+    for (PlainJoint* const plain : {&plain_, &of_models_}) {
+      *plain = plain_class_features(plain == &plain_ ? centred_samples() : samples_, phi_, bias_);
+      plain->loss = loss;
+      plain->lambda = shape.lambda;
+      for (std::int64_t i = 0; shape.costs && i < shape.n; ++i) {
+        std::copy_n(costs.begin() + problem_.label(i) * shape.m, shape.m, plain->delta.begin() + i * shape.m);
       }
     }
     const std::int64_t p = static_cast<std::int64_t>(phi_.size()) / shape.m;
@@ -119,16 +134,50 @@ class EngineCase {
   }
 
   const Problem& problem() const { return problem_; }
+  // Of rows less their mean, where the kind of engine has one.
   const PlainJoint& plain() const { return plain_; }
+
+  // Of rows as they are: what the weights of a model have their scores on.
+  const PlainJoint& of_models() const { return of_models_; }
+  // Weights of rows less their mean as those of a model, and back.
+  Vector as_model(Vector W) const { return moved(std::move(W), -1.0); }
+  Vector as_trained(Vector W) const { return moved(std::move(W), 1.0); }
   // Of what is multiplied in the engine's own precision.
   double tolerance() const { return kind_.single() ? 2e-5 : 1e-11; }
 
  private:
+  void centre() {
+    const double N = samples_.N();
+    mean_.assign(static_cast<std::size_t>(samples_.d), 0.0);
+    for (std::int64_t i = 0; i < samples_.n; ++i) {
+      for (std::size_t f = 0; f < mean_.size(); ++f) {
+        mean_[f] += samples_.weight(i) * samples_.X[static_cast<std::size_t>(i) * mean_.size() + f] / N;
+      }
+    }
+    problem_.mean = std::make_shared<const Vector>(mean_);
+  }
+  Samples centred_samples() const {
+    Samples out = samples_;
+    for (std::size_t at = 0; !mean_.empty() && at < out.X.size(); ++at) out.X[at] -= mean_[at % mean_.size()];
+    return out;
+  }
+  // The weights of the constant feature change by so many times what the mean is worth.
+  Vector moved(Vector W, double times) const {
+    if (mean_.empty()) return W;
+    const std::size_t d = mean_.size();
+    for (std::size_t row = 0; row < W.size(); row += d + 1) {
+      for (std::size_t f = 0; f < d; ++f) W[row + d] += times * W[row + f] * mean_[f] / bias_;
+    }
+    return W;
+  }
+
   EngineKind kind_;
   Samples samples_;
+  Vector mean_;
+  double bias_ = 0.0;
   Dataset data_;
   Vector phi_;
-  PlainJoint plain_;
+  PlainJoint plain_, of_models_;
   Problem problem_;
   std::shared_ptr<ClassMap> map_;
   std::unique_ptr<JointMap> psi_;

@@ -19,7 +19,9 @@ class Referee {
   using Real = long double;
   using Row = std::vector<Real>;
 
-  Referee(const Dataset& data, const LossSpec& spec, const Loss& loss, double lambda, double bias)
+  // mean: of a model of centred rows; empty: none.
+  Referee(const Dataset& data, const LossSpec& spec, const Loss& loss, double lambda, double bias,
+          const std::vector<double>& mean = {})
       : data_(data), spec_(spec), loss_(loss), lambda_(lambda), n_(data.X.rows()), m_(data.classes.size()) {
     for (std::int64_t i = 0; i < n_; ++i) N_ += omega(i);
     X_ = dense(data.X);
@@ -28,12 +30,24 @@ class Referee {
     for (Row& row : X_) {
       if (bias != 0.0) row.push_back(bias);
     }
+    mean_.assign(mean.begin(), mean.end());
+    if (!mean.empty()) mean_.push_back(0.0L);
   }
 
-  // W (m x D), or V (p x D) with class features.
+  // W (m x D), or V (p x D) with class features, for rows as they are: the weights that are regularised are those that
+  // have the same scores on rows less their mean.
   Real primal(const std::vector<double>& W) const {
+    const std::size_t D = X_[0].size();
     Real norm2 = 0.0L, losses = 0.0L;
-    for (const double w : W) norm2 += static_cast<Real>(w) * w;
+    for (std::size_t row = 0; row < W.size(); row += D) {
+      Real at_mean = 0.0L;
+      for (std::size_t f = 0; f < mean_.size(); ++f) at_mean += mean_[f] * W[row + f];
+      for (std::size_t f = 0; f < D; ++f) {
+        const bool constant = f + 1 == D && !mean_.empty();
+        const Real w = W[row + f] + (constant ? at_mean / X_[0][f] : 0.0L);
+        norm2 += w * w;
+      }
+    }
     const std::vector<Row> of_class = lift(W);
     for (std::int64_t i = 0; i < n_; ++i) {
       if (omega(i) > 0.0L) losses += omega(i) * loss_of(i, of_class);
@@ -48,7 +62,10 @@ class Referee {
     for (std::int64_t i = 0; i < n_; ++i) {
       for_row(A, i, [&](std::int64_t j, Real alpha) {
         linear -= omega(i) * (margin(i, j) * alpha + 0.5L * loss_.smoothing * alpha * alpha);
-        for (std::size_t f = 0; f < D; ++f) W[static_cast<std::size_t>(j)][f] += omega(i) * alpha * X_[at(i)][f];
+        for (std::size_t f = 0; f < D; ++f) {
+          const Real x = X_[at(i)][f] - (mean_.empty() ? 0.0L : mean_[f]);
+          W[static_cast<std::size_t>(j)][f] += omega(i) * alpha * x;
+        }
       });
     }
     Real norm2 = 0.0L;
@@ -178,6 +195,7 @@ class Referee {
   const std::int64_t n_, m_;
   Real N_ = 0.0L;
   std::vector<Row> X_, phi_, delta_;
+  Row mean_;  // with a 0 for the constant feature, or empty
 };
 
 }  // namespace topwolf::testing

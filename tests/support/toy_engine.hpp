@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/length.hpp"
 #include "engine/factory.hpp"
 #include "engine/host/engine.hpp"
 #include "engine/host/row_pass.hpp"
@@ -18,12 +19,14 @@ using Weights = std::vector<double>;
 // The rows, and their two products with weights W (m x D).
 struct ToyRows {
   std::int64_t n, m, D;
-  Weights x;  // (n x D), the constant feature included
+  Weights x;  // (n x D), less the mean of the rows where there is one, the constant feature included
 
-  explicit ToyRows(const Problem& problem) : n(problem.n), m(problem.m), D(problem.D()) {
+  explicit ToyRows(const Problem& problem, const SharedMean& mean) : n(problem.n), m(problem.m), D(problem.D()) {
     const auto& X = std::get<DenseView<double>>(problem.X);
     for (std::int64_t i = 0; i < n; ++i) {
-      x.insert(x.end(), X.data + i * X.stride, X.data + i * X.stride + X.cols);
+      for (std::int64_t f = 0; f < X.cols; ++f) {
+        x.push_back(X.data[i * X.stride + f] - (mean ? (*mean)[static_cast<std::size_t>(f)] : 0.0));
+      }
       if (problem.bias.given()) x.push_back(problem.bias.value());
     }
   }
@@ -82,8 +85,9 @@ class ToyScores final : public BlockScores {
 class ToyEngine final : public HostEngine {
  public:
   ToyEngine(const Problem& problem, ToyRows rows)
-      : HostEngine(problem, {rows.m * rows.D, rows.n, std::numeric_limits<double>::epsilon()}, rows.lengths2(), 1),
-        rows_(std::move(rows)) {}
+      : HostEngine(problem, geometry_of(problem, rows), rows.lengths2(), 1),
+        rows_(std::move(rows)),
+        as_they_are_(problem, nullptr) {}
 
   PassSums pass(const Weights& W, Direction direction, const Dual* A, Dual* U, Weights& W_U) override {
     PassSums sums;
@@ -118,8 +122,8 @@ class ToyEngine final : public HostEngine {
     if (wanted.ranks) wanted.ranks->clear();
     const double norm = std::sqrt(std::inner_product(W.begin(), W.end(), W.begin(), 0.0));
     for (std::int64_t i = 0; i < rows_.n; ++i) {
-      const Weights s = rows_.scores(i, W);
-      const double w = problem_.weight(i), far = std::sqrt(length2(i)) * norm, e = 1e-15 * static_cast<double>(rows_.n);
+      const Weights s = as_they_are_.scores(i, W);  // W is a model's
+      const double w = problem_.weight(i), far = reach(i) * norm, e = 1e-15 * static_cast<double>(rows_.n);
       const LossSum row = certified_row(problem_, i, s.data(), far, rows_.D, space_, wanted.least);
       add({w * row.sum, w * (row.rounding + e * row.sum), w * (1.0 - e) * row.least}, sums);
       if (wanted.ranks) wanted.ranks->push_back(rank(s.data(), rows_.m, problem_.label(i)));
@@ -138,14 +142,20 @@ class ToyEngine final : public HostEngine {
   std::unique_ptr<BlockScores> make_block_scores() override { return std::make_unique<ToyScores>(problem_, rows_); }
 
  private:
+  // Sums are over rows less their mean, each rounded once more.
+  static Geometry geometry_of(const Problem& problem, const ToyRows& rows) {
+    Geometry out{rows.m * rows.D, rows.n, std::numeric_limits<double>::epsilon()};
+    if (problem.mean) out.offset = 3.0 * length(*problem.mean);
+    return out;
+  }
   Weights zero() const { return Weights(static_cast<std::size_t>(geometry().dimension), 0.0); }
 
-  const ToyRows rows_;
+  const ToyRows rows_, as_they_are_;
   RowSpace space_;
 };
 
 inline std::unique_ptr<Engine> make_toy_engine(const Problem& problem, const EngineOptions&) {
-  return std::make_unique<ToyEngine>(problem, ToyRows(problem));
+  return std::make_unique<ToyEngine>(problem, ToyRows(problem, problem.mean));
 }
 
 }  // namespace topwolf::testing

@@ -29,11 +29,15 @@ class EntryProductsOf final : public EntryProducts {
  public:
   template <class View>
   EntryProductsOf(const Problem& problem, const View& X, int threads)
-      : face_(make_face_product<T>(problem, X, threads)), m_(problem.m), D_(problem.D()) {
+      : face_(make_face_product<T>(problem, rows_of(problem, X), threads)),
+        bias_(problem.bias),
+        m_(problem.m),
+        D_(problem.D()) {
     // (m x pitch) for dense rows, (D x pitch) for sparse ones.
     constexpr bool sparse = requires {
       X.row_begin;
     };
+    if (sparse) mean_ = problem.mean;
     by_class_ = sparse ? 1 : feature_pitch<T>(D_);
     by_feature_ = sparse ? class_pitch(m_) : 1;
     weights_.assign(static_cast<std::size_t>(sparse ? D_ * by_feature_ : m_ * by_class_), T{0});
@@ -50,9 +54,15 @@ class EntryProductsOf final : public EntryProducts {
         W[static_cast<std::size_t>(j * D_ + f)] = static_cast<double>(from[j * by_class_ + f * by_feature_]);
       }
     }
+    if (mean_) take_off(*mean_, bias_, W);
   }
 
-  void score(const std::vector<double>& W, std::vector<double>& S) override {
+  void score(const std::vector<double>& of_rows, std::vector<double>& S) override {
+    if (mean_) {
+      folded_ = of_rows;
+      fold(*mean_, bias_, folded_);
+    }
+    const std::vector<double>& W = mean_ ? folded_ : of_rows;
     for (std::int64_t j = 0; j < m_; ++j) {
       for (std::int64_t f = 0; f < D_; ++f) {
         weights_[static_cast<std::size_t>(j * by_class_ + f * by_feature_)] =
@@ -63,8 +73,17 @@ class EntryProductsOf final : public EntryProducts {
   }
 
  private:
+  template <class V>
+  static DenseRows rows_of(const Problem& problem, const DenseView<V>& X) {
+    return DenseRows(X, numbers(problem.mean));
+  }
+  static const CsrView<T>& rows_of(const Problem&, const CsrView<T>& X) { return X; }
+
   const std::unique_ptr<FaceProduct<T>> face_;
+  const Bias bias_;
   const std::int64_t m_, D_;
+  SharedMean mean_;                     // of sparse rows, which their products leave to us
+  std::vector<double> folded_;          // (m x D)
   std::int64_t by_class_, by_feature_;  // the steps of the layout
   AlignedVector<T> weights_;
 };
@@ -268,7 +287,8 @@ class ClassEngine final : public HostEngine {
     plain.dimension = plain.dimension / map.m() * map.p();
     plain.terms += map.m() + 2;
     plain.coupling = map.coupling();
-    plain.growth = 1.0 + static_cast<double>(map.m()) * (1.0 + std::sqrt(map.longest2()));
+    plain.growth *= 1.0 + static_cast<double>(map.m()) * (1.0 + std::sqrt(map.longest2()));
+    plain.offset *= std::sqrt(map.longest2());
     return plain;
   }
   static std::vector<double> lengths2_of(const ClassMap& map, std::vector<double> plain) {

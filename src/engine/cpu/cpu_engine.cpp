@@ -22,19 +22,31 @@ class KroneckerMap {
         d_(problem.d),
         D_(problem.D()),
         bias_(problem.bias),
+        mean_(problem.mean),
         gram_(std::move(gram)),
         threads_(threads),
-        scorer_(X_, m_, bias_),
+        scorer_(X_, m_, bias_, numbers(mean_)),
         accumulator_(X_, m_, bias_) {}
 
-  Geometry geometry() const { return {m_ * D_, n_, std::numeric_limits<T>::epsilon()}; }
+  Geometry geometry() const {
+    Geometry out{m_ * D_, n_, std::numeric_limits<T>::epsilon()};
+    if (!mean_) return out;
+    // C1: ||x|| is at most ||x - mean|| + ||mean||, of which the first is rounded; sums over rows that are not less
+    // their mean, which is then taken off by a few roundings of what it is multiplied with.
+    const double mean = length(*mean_);
+    out.offset = 3.0 * mean;
+    out.terms += 8;
+    out.growth = 2.0 + mean / bias_.value();
+    return out;
+  }
   std::int64_t row_bytes() const { return d_ * static_cast<std::int64_t>(sizeof(T)); }
 
   void set_weights(const std::vector<double>& W) { scorer_.set_weights(W.data(), threads_); }
   void scores(std::int64_t begin, std::int64_t end, T* S, AlignedVector<T>& scratch) const {
     scorer_.scores(begin, end, S, scratch);
   }
-  // Certificates multiply in double whatever the features are; a scorer of its own, so that a pass keeps its weights.
+  // Certificates multiply in double whatever the features are, and with the weights of a model; a scorer of its own, so
+  // that a pass keeps its weights.
   Scorer<double> exact_scores(const std::vector<double>& W) const {
     Scorer<double> scorer(X_, m_, bias_);
     scorer.set_weights(W.data(), threads_);
@@ -55,6 +67,9 @@ class KroneckerMap {
   void add(const std::vector<std::vector<RowEntry>>& panels, std::vector<double>& W) {
     accumulator_.add(panels, W, threads_);
   }
+  void take_off_mean(std::vector<double>& W) const {
+    if (mean_) take_off(*mean_, bias_, W);
+  }
   std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>& lengths2, int threads,
                                             Pause pause) const {
     return gram_.wanted ? make_gram_scores(problem, gram_.shared, threads, std::move(pause))
@@ -65,6 +80,7 @@ class KroneckerMap {
   FeatureView X_;
   std::int64_t n_, m_, d_, D_;
   Bias bias_;
+  SharedMean mean_;
   GramChoice gram_;
   int threads_;
   Scorer<T> scorer_;

@@ -16,8 +16,8 @@ namespace topwolf {
 // ---- Block scores from the features, in one of two representations. Weights: W is kept, a block's scores are a
 // product. Gram: all scores and X X^T are kept, a block's scores are read.
 
-// G = X X^T (n x n), constant feature included, in the precision that is computed with. Depends on the rows alone, so
-// that many problems can share it.
+// G = X X^T (n x n), constant feature included and less the mean, in the precision that is computed with. Depends on
+// the rows alone, so that many problems can share it.
 struct Gram {
   std::variant<std::vector<float>, std::vector<double>> values;
 };

@@ -1,5 +1,6 @@
 // W(U) and its scores for a U with a fixed set of entries: the two products of conjugate gradients, in the precision
-// that is computed with. The sums do not depend on the number of threads.
+// that is computed with. The sums do not depend on the number of threads. Rows are as they are given: of dense ones a
+// mean may be taken off (DenseRows); where it was not it is the business of whoever asks.
 #pragma once
 
 #include <memory>

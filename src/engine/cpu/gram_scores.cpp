@@ -61,15 +61,21 @@ void fill_gram(const DenseRows& X, const Bias& bias, int threads, const Pause& p
   }
 }
 
-// Sparse rows: each is spread out once and met by all rows before it.
+// Sparse rows: each is spread out once and met by all rows before it. <x_i - mean, x_k - mean> is taken from the
+// products of what is stored, in double.
 template <class T>
-void fill_gram(const CsrView<T>& X, const Bias& bias, int threads, const Pause& pause, std::vector<T>& G) {
+void fill_gram(const CsrView<T>& X, const SharedMean& mean, const Bias& bias, int threads, const Pause& pause,
+               std::vector<T>& G) {
   const std::int64_t n = X.rows;
+  const auto with_mean =
+      mean ? products_with(X, *mean, threads) : std::vector<double>(static_cast<std::size_t>(n), 0.0);
+  const double of_all =
+      bias.product() + (mean ? std::inner_product(mean->begin(), mean->end(), mean->begin(), 0.0) : 0.0);
   const auto fill = [&](std::int64_t i) {
     std::vector<double> spread(static_cast<std::size_t>(X.cols), 0.0);
     for_row(X, i, [&](std::int64_t c, double x) { spread[static_cast<std::size_t>(c)] = x; });
     for (std::int64_t k = 0; k <= i; ++k) {
-      double sum = bias.product();
+      double sum = of_all - with_mean[static_cast<std::size_t>(i)] - with_mean[static_cast<std::size_t>(k)];
       for_row(X, k, [&](std::int64_t c, double x) { sum += spread[static_cast<std::size_t>(c)] * x; });
       G[static_cast<std::size_t>(i * n + k)] = G[static_cast<std::size_t>(k * n + i)] = static_cast<T>(sum);
     }
@@ -127,7 +133,7 @@ class GramScores final : public BlockScores, public FaceScores {
     // From X and W in double, and not from G, which has the precision of the features: rounding is what this takes
     // away.
     const std::int64_t m = problem_.m, panel = panel_rows(m);
-    Scorer<double> scorer(problem_.X, m, problem_.bias);
+    Scorer<double> scorer(problem_.X, m, problem_.bias, numbers(problem_.mean));
     scorer.set_weights(W.data(), threads_);
     parallel_for((n_ + panel - 1) / panel, threads_, [&](std::int64_t p) {
       const std::int64_t begin = p * panel, end = std::min(n_, begin + panel);
@@ -281,7 +287,11 @@ std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const
   return std::visit(
       [&]<class View>(const View& X) {
         std::vector<Working<typename View::Value>> G(static_cast<std::size_t>(problem.n * problem.n));
-        fill_gram(X, problem.bias, threads, pause, G);
+        if constexpr (requires { X.row_begin; }) {
+          fill_gram(X, problem.mean, problem.bias, threads, pause, G);
+        } else {
+          fill_gram(DenseRows(X, numbers(problem.mean)), problem.bias, threads, pause, G);
+        }
         return std::make_shared<const Gram>(Gram{std::move(G)});
       },
       problem.X);

@@ -176,6 +176,7 @@ class AnyMap {
       }
     }
   }
+  void take_off_mean(std::vector<double>&) const {}  // psi has none
   std::unique_ptr<BlockScores> block_scores(const Problem& problem, const std::vector<double>&, int threads,
                                             const Pause&) const {
     return std::make_unique<JointScores>(problem, *psi_, threads);

@@ -104,18 +104,21 @@ void sum_part(const Problem& problem, std::span<const std::int64_t> rows, std::s
   for (std::size_t first = 0; first < rows.size(); first += width) {
     const std::size_t count = std::min(width, rows.size() - first);
     std::fill(plain.begin(), plain.end(), 0.0);
-    std::fill(scaled.begin(), scaled.end(), 0.0);
+    for (std::size_t f = 0; problem.mean && f < problem.mean->size(); ++f) {
+      std::fill_n(plain.begin() + static_cast<std::ptrdiff_t>(f * width), count, -(*problem.mean)[f]);
+    }
     std::visit(
         [&](const auto& X) {
           for (std::size_t r = 0; r < count; ++r) {
-            for_row(X, problem.bias, rows[first + r], [&](std::int64_t column, double x) {
-              const std::size_t at = static_cast<std::size_t>(column) * width + r;
-              plain[at] = x;
-              scaled[at] = values[first + r] * x;
-            });
+            for_row(X, problem.bias, rows[first + r],
+                    [&](std::int64_t column, double x) { plain[static_cast<std::size_t>(column) * width + r] += x; });
           }
         },
         problem.X);
+    for (std::size_t at = 0; at < plain.size(); ++at) {
+      const std::size_t r = at % width;
+      scaled[at] = r < count ? values[first + r] * plain[at] : 0.0;
+    }
     products(scaled.data(), rows_per_product, problem.D(), plain.data(), rows_per_product, problem.D(),
              rows_per_product, product.data(), problem.D());
     for (std::size_t at = 0; at < B.size(); ++at) B[at] += product[at];

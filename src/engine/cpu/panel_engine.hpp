@@ -25,7 +25,8 @@ namespace topwolf {
 //   set_weights(W), scores(begin, end, S, scratch)
 //   exact_scores(W)                        something with the same scores() in double
 //   terms(i), longest_weights(W)           how many products a score sums, and how long the weights of a class are
-//   add(panels, W)                         W += sum of the entries times psi
+//   add(panels, W)                         W += sum of the entries times psi, but for the mean of the rows, ...
+//   take_off_mean(W)                       ... which is taken off the sum at the end
 //   block_scores(problem, lengths2, threads, pause)
 //   kronecker                              whether scores are products of weights and the problem's rows
 template <class Map>
@@ -90,8 +91,8 @@ class PanelEngine final : public HostEngine, public NewtonRows {
       LossSum& sum = sums[static_cast<std::size_t>(panel)];
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
-        const double longest = std::sqrt(length2(i)) * longest_weights;
-        const LossSum loss = certified_row(problem_, i, s, longest, map_.terms(i), mine.row, wanted.least);
+        const LossSum loss =
+            certified_row(problem_, i, s, reach(i) * longest_weights, map_.terms(i), mine.row, wanted.least);
         sum.sum += problem_.weight(i) * loss.sum;
         sum.rounding += problem_.weight(i) * loss.rounding;
         sum.least += problem_.weight(i) * loss.least;
@@ -184,6 +185,7 @@ class PanelEngine final : public HostEngine, public NewtonRows {
     }
     const double scale = 1.0 / (problem_.lambda * problem_.N);
     for (double& w : W) w *= scale;
+    map_.take_off_mean(W);
   }
 
   // As many rows as stay in the last-level cache between the product and the accumulation, and a panel per thread.

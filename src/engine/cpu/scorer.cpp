@@ -3,6 +3,7 @@
 #include "engine/cpu/scorer.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 #include "core/fail.hpp"
@@ -49,7 +50,8 @@ std::int64_t panel_rows(std::int64_t m) {
 }
 
 template <class R>
-Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias) : X_(X), m_(m), bias_(bias) {
+Scorer<R>::Scorer(const FeatureView& X, std::int64_t m, const Bias& bias, const double* mean)
+    : X_(X), m_(m), bias_(bias), mean_(mean) {
   d_ = std::visit([](const auto& view) { return view.cols; }, X_);
   pitch_ = is_sparse(X_) ? class_pitch(m) : feature_pitch<R>(d_);
 }
@@ -71,11 +73,24 @@ void Scorer<R>::set_weights(const double* W, int threads) {
   });
   bias_scores_.assign(static_cast<std::size_t>(m_), R{0});
   bias_.add_scores(W + d_, D, m_, bias_scores_.data());
+  if (!sparse || !mean_) return;
+  parallel_for(m_, threads, [&](std::int64_t j) {
+    const double* const w = W + j * D;
+    bias_scores_[static_cast<std::size_t>(j)] -= static_cast<R>(std::inner_product(w, w + d_, mean_, 0.0));
+  });
 }
 
 template <class R>
 void Scorer<R>::scores(std::int64_t begin, std::int64_t end, R* S, AlignedVector<R>& scratch) const {
-  std::visit([&](const auto& X) { panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch); }, X_);
+  std::visit(
+      [&](const auto& X) {
+        if constexpr (requires { X.row_begin; }) {
+          panel_scores(X, begin, end, weights_, m_, pitch_, S, scratch);
+        } else {
+          panel_scores(DenseRows(X, mean_), begin, end, weights_, m_, pitch_, S, scratch);
+        }
+      },
+      X_);
   // The constant feature is stored nowhere, and so is no part of the product.
   if (!bias_.given()) return;
   for (std::int64_t i = 0; i < end - begin; ++i) {

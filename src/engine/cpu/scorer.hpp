@@ -1,4 +1,5 @@
-// Scores S = X W^T of a range of rows, in precision R, for dense and CSR features; the constant feature is virtual.
+// Scores S = X W^T of a range of rows, less their mean where there is one, in precision R, for dense and CSR features;
+// the constant feature is virtual.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ std::int64_t panel_rows(std::int64_t m);
 template <class R>
 class Scorer {
  public:
-  Scorer(const FeatureView& X, std::int64_t m, const Bias& bias);
+  // mean: d numbers that outlive this; null: none.
+  Scorer(const FeatureView& X, std::int64_t m, const Bias& bias, const double* mean = nullptr);
 
   // W: (m x D), row-major. Kept as R: class-major for dense features, feature-major for CSR.
   void set_weights(const double* W, int threads);
@@ -28,9 +30,10 @@ class Scorer {
   FeatureView X_;
   std::int64_t m_, d_;
   Bias bias_;
+  const double* mean_;
   std::int64_t pitch_ = 0;      // dense: d, CSR: m, rounded up to whole vectors
   AlignedVector<R> weights_;    // dense: (m x pitch); CSR: (d x pitch)
-  std::vector<R> bias_scores_;  // m: what the constant feature adds to every row's
+  std::vector<R> bias_scores_;  // m: what the constant feature adds to every row's, and of sparse rows the mean
 };
 
 }  // namespace topwolf

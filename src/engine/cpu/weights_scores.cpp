@@ -9,6 +9,7 @@
 #include "core/threads.hpp"
 #include "data/rows.hpp"
 #include "engine/cpu/accumulator.hpp"
+#include "engine/cpu/centred_scores.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/dense_rows.hpp"
 #include "engine/cpu/entry_groups.hpp"
@@ -400,6 +401,16 @@ class SparseWeights final : public Weights<T> {
   std::vector<double> bias_;          // m
 };
 
+// Whether numbers of T that are rounded with the mean in them have enough digits left without it.
+template <class T>
+bool mean_is_small(const Problem& problem, const std::vector<double>& lengths2) {
+  constexpr double few = sizeof(T) == sizeof(float) ? 16.0 : 1e6;  // 2 and 10 binary digits of a length
+  const std::vector<double>& mean = *problem.mean;
+  const double mean2 = std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0);
+  const double sum = std::accumulate(lengths2.begin(), lengths2.end(), 0.0), n = static_cast<double>(lengths2.size());
+  return mean2 <= few * (sum / n - problem.bias.product());
+}
+
 }  // namespace
 
 std::int64_t most_rows_of_batch(std::int64_t n, std::int64_t m) {
@@ -412,11 +423,24 @@ std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const s
   return std::visit(
       [&]<class View>(const View& X) -> std::unique_ptr<BlockScores> {
         using T = Working<typename View::Value>;
-        if constexpr (requires { X.row_begin; }) {
-          return std::make_unique<SparseWeights<T>>(problem, X, lengths2, threads);
-        } else {
-          return std::make_unique<DenseWeights<T>>(problem, X, threads);
+        constexpr bool sparse = requires {
+          X.row_begin;
+        };
+        const auto plain = [&](const std::vector<double>& plain_lengths2) -> std::unique_ptr<BlockScores> {
+          if constexpr (sparse) {
+            return std::make_unique<SparseWeights<T>>(problem, X, plain_lengths2, threads);
+          } else {
+            return std::make_unique<DenseWeights<T>>(problem, X, threads);
+          }
+        };
+        if (!problem.mean) return plain(lengths2);
+        if constexpr (!sparse) {
+          // A copy of every row that is visited costs as much as its products where there are few classes.
+          if (!mean_is_small<T>(problem, lengths2)) {
+            return std::make_unique<DenseWeights<T>>(problem, DenseRows(X, numbers(problem.mean)), threads);
+          }
         }
+        return std::make_unique<CentredScores>(problem, lengths2, threads, plain);
       },
       problem.X);
 }

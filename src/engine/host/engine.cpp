@@ -56,8 +56,8 @@ Curvature HostEngine::curvature() {
     const double q = problem_.factor(i) * length2(i);
     out.largest = std::max(out.largest, q);
     out.total += q;
-    out.lengths += problem_.weight(i) * std::sqrt(length2(i));
-    out.plain_lengths += std::sqrt(length2(i));
+    out.lengths += problem_.weight(i) * reach(i);
+    out.plain_lengths += reach(i);
   }
   return out;
 }
@@ -117,14 +117,14 @@ InsideSums HostEngine::put_inside(Dual& A) {
     if (alpha.empty() || !(omega > 0.0)) continue;
     const auto [ratio, distance] = membership(problem_.loss, problem_.label(i), alpha, scratch);
     out.over = std::max(out.over, ratio - 1.0);
-    const double reach = std::sqrt(squared_norm(alpha)) + 2.0 * distance;
-    const long double x = omega * std::sqrt(length2(i));
+    const double furthest = std::sqrt(squared_norm(alpha)) + 2.0 * distance;
+    const long double x = omega * reach(i);
     out.c_alpha += static_cast<long double>(omega) * dot_c(problem_.margins(i), problem_.label(i), alpha);
     if (distance > 0.0) out.c_alpha -= static_cast<long double>(omega) * largest_margin(problem_, i) * distance;
-    out.alpha_norm2 += static_cast<long double>(omega) * reach * reach;
+    out.alpha_norm2 += static_cast<long double>(omega) * furthest * furthest;
     out.terms += x * absolute_sum(alpha);
     out.moved += x * 2.0 * distance;
-    out.flushed += static_cast<double>(alpha.size()) * (1.0 + std::sqrt(length2(i)));
+    out.flushed += static_cast<double>(alpha.size()) * (1.0 + reach(i));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // ascent from the scores of a few rows at a time.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,8 @@ class HostEngine : public Engine {
 
   const std::vector<double>& lengths2() const { return *lengths2_; }
   double length2(std::int64_t i) const { return (*lengths2_)[static_cast<std::size_t>(i)]; }
+  // No vector that is multiplied for example i is longer.
+  double reach(std::int64_t i) const { return std::sqrt(length2(i)) + geometry().offset; }
   int threads() const { return threads_; }
 
  private:

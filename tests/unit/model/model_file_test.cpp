@@ -57,6 +57,39 @@ TEST(ModelFile, keeps_every_field) {
   EXPECT_TRUE(same_model(reloaded(sample_model()), sample_model()));
 }
 
+// The version is raised only where the mean is: others stay readable for older programs.
+TEST(ModelFile, keeps_a_mean) {
+  const TempFolder folder;
+  const std::string path = folder.file("m.topwolf");
+  const auto version = [&] { return json::parse(TensorFile::read(path).metadata()).at("format_version"); };
+  Model model = sample_model();
+  save_model(model, path);
+  EXPECT_EQ(version(), 1);
+  model.provenance.mean = {1.0 / 3.0, -1e-300};
+  save_model(model, path);
+  EXPECT_EQ(version(), 4);
+  EXPECT_TRUE(same_model(load_model(path), model));
+}
+
+TEST(ModelFile, refuses_a_mean_that_does_not_fit) {
+  const TempFolder folder;
+  const auto refused = [&](const std::function<void(Model&)>& change) {
+    Model model = sample_model();
+    model.provenance.mean = {1.0, 2.0};
+    change(model);
+    return error_of(ErrorKind::data, [&] { save_model(model, folder.file("m")); });
+  };
+  EXPECT_THAT(refused([](Model& model) { model.provenance.mean.pop_back(); }),
+              HasSubstr("1 numbers of the mean, where 2 are needed"));
+  EXPECT_THAT(refused([](Model& model) { model.provenance.mean[1] = INFINITY; }),
+              HasSubstr("number 2 of the model's mean"));
+  EXPECT_THAT(refused([](Model& model) {
+                model.bias = 0.0;
+                model.W = {1, 2, 3, 4, 5, 6};
+              }),
+              HasSubstr("a mean of its rows, but no constant feature"));
+}
+
 TEST(ModelFile, keeps_a_model_without_certificate) {
   Rng rng(1);
   const Model model = random_model(3, 4, 0.0, rng);
@@ -132,8 +165,8 @@ TEST(ModelFile, loads_the_same_model_or_none_when_a_byte_is_changed) {
 }
 
 TEST(ModelFile, of_a_newer_version_is_refused_with_advice) {
-  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 4; }),
-              HasSubstr("format version 4, but this topwolf reads versions 1 to 3; use a newer one"));
+  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 5; }),
+              HasSubstr("format version 5, but this topwolf reads versions 1 to 4; use a newer one"));
 }
 
 // Files that earlier versions of the program wrote stay readable for ever.

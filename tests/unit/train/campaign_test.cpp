@@ -1,7 +1,7 @@
 // The certificate campaign: random problems over every loss, solver, storage, precision, smoothing, costs, margins,
-// weights, bias, normalisation, class features and taxonomies, at scales of features from 1e-20 to 1e20 and C from
-// 1e-12 to 1e12, stopped anywhere. What is reported must not be better than what is true, verify must confirm it, and a
-// forgery of it must not be confirmed. TOPWOLF_CAMPAIGN is how many.
+// weights, bias, centring, normalisation, class features and taxonomies, at scales of features from 1e-20 to 1e20 and C
+// from 1e-12 to 1e12, stopped anywhere. What is reported must not be better than what is true, verify must confirm it,
+// and a forgery of it must not be confirmed. TOPWOLF_CAMPAIGN is how many.
 
 #include <gtest/gtest.h>
 
@@ -44,12 +44,18 @@ struct Trial {
   std::string words;
 };
 
-// Rows of one scale, or a mixture with rows that are noise, zero, or all the same.
+// Rows of one scale, or a mixture with rows that are noise, zero, or all the same; and at times all of them far from 0.
 std::vector<double> random_features(Rng& rng, std::int64_t n, std::int64_t d, const std::vector<std::int32_t>& y,
                                     bool single, const Reach& reach, std::string& words) {
   const double most = single ? std::min(reach.features, 20.0) : reach.features;
   const double scale = rng.uniform() < 0.3 ? 1.0 : power(rng, -most, most);
   const int mixture = static_cast<int>(rng.below(5));
+  std::vector<double> offset(at(d), 0.0);
+  if (rng.uniform() < 0.3) {
+    const double far = power(rng, -2, 8);
+    for (double& x : offset) x = rng.uniform() < 0.3 ? 0.0 : far * rng.normal();
+    words += fmt::format(" offset {:.3g}", far);
+  }
   words += fmt::format(" scale {:.3g} mixture {}", scale, mixture);
   std::vector<double> X;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -59,7 +65,7 @@ std::vector<double> random_features(Rng& rng, std::int64_t n, std::int64_t d, co
     if (mixture == 3) size = single ? power(rng, -18, 18) : power(rng, -reach.rows, reach.rows);
     const bool copy = mixture == 4 && i > 0 && rng.uniform() < 0.5;
     for (std::int64_t f = 0; f < d; ++f) {
-      const double x = rng.normal() + (f % 3 == y[at(i)] % 3 ? 1.0 : 0.0);
+      const double x = rng.normal() + (f % 3 == y[at(i)] % 3 ? 1.0 : 0.0) + offset[at(f)];
       X.push_back(copy ? X[at((i - 1) * d + f)] : rng.uniform() < 0.3 ? 0.0 : size * x);
     }
   }
@@ -186,16 +192,17 @@ Trial random_trial(std::uint64_t seed) {
   options.solver = static_cast<SolverName>(rng.below(7));
   if (options.solver == SolverName::newton && trial.data.class_features.rows() > 0) options.solver = SolverName::block;
   if (options.solver <= SolverName::block) options.scores = static_cast<ScoresName>(rng.below(3));
-  if (rng.uniform() < 0.3) options.bias = rng.uniform() < 0.5 ? 1.0 : power(rng, -3, 3);
+  options.center = rng.uniform() < 0.4;
+  if (options.center || rng.uniform() < 0.3) options.bias = rng.uniform() < 0.5 ? 1.0 : power(rng, -3, 3);
   const std::int64_t limits[] = {1, 2, 3, 10, 100, 300};
   options.max_iterations = limits[rng.below(6)];
   if (rng.uniform() < 0.3) options.tolerance = power(rng, -9, -0.3);
   options.threads = 1 + static_cast<int>(rng.below(2));
   options.seed = seed;
   options.keep_dual = rng.uniform() < 0.8;
-  trial.words +=
-      fmt::format(" C {:.3g} {} {} bias {:.3g} passes {}{}", options.C, to_string(options.solver),
-                  to_string(options.scores), options.bias, options.max_iterations, options.keep_dual ? "" : " no dual");
+  trial.words += fmt::format(" C {:.3g} {} {} bias {:.3g}{} passes {}{}", options.C, to_string(options.solver),
+                             to_string(options.scores), options.bias, options.center ? " centred" : "",
+                             options.max_iterations, options.keep_dual ? "" : " no dual");
   return trial;
 }
 
@@ -237,7 +244,9 @@ bool judge(const Trial& trial) {
     return false;
   }
   const Certificate& claim = result.certificate;
-  const Referee referee(trial.data, trial.options.loss, result.loss, result.lambda, trial.options.bias);
+  const std::vector<double>& mean = result.model.provenance.mean;
+  EXPECT_EQ(mean.size(), trial.options.center ? at(result.model.width()) : 0);
+  const Referee referee(trial.data, trial.options.loss, result.loss, result.lambda, trial.options.bias, mean);
   const bool mapped = trial.data.class_features.rows() > 0;
   const long double primal = referee.primal(mapped ? result.model.V : result.model.W);
   const std::vector<double> nothing(mapped ? result.model.V.size() : result.model.W.size(), 0.0);
