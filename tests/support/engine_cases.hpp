@@ -21,7 +21,8 @@ struct EngineKind {
   Storage storage;
   Psi psi = Psi::kronecker;
   bool gram = false;     // for block ascent
-  bool centred = false;  // rows less their mean
+  bool centred = false;  // rows less their mean, ...
+  double offset = 2.0;   // ... which is about so far from 0
   EngineFactory make = [](const Problem& problem, const EngineOptions& options) {
     return make_engine(problem, options);
   };
@@ -44,7 +45,7 @@ inline std::vector<EngineKind> engine_kinds() {
           {"ClassFeaturesHalf", Storage::half, Psi::class_features},
           {"ClassFeaturesGram", Storage::dense64, Psi::class_features, true},
           {"JointMap", Storage::dense64, Psi::any},
-          {"Toy", Storage::dense64, Psi::kronecker, false, false, make_toy_engine},
+          {"Toy", Storage::dense64, Psi::kronecker, false, false, 0.0, make_toy_engine},
           {"CentredDense32", Storage::dense32, Psi::kronecker, false, true},
           {"CentredDense64", Storage::dense64, Psi::kronecker, false, true},
           {"CentredCsr32", Storage::csr32, Psi::kronecker, false, true},
@@ -54,7 +55,8 @@ inline std::vector<EngineKind> engine_kinds() {
           {"CentredClassFeatures32", Storage::dense32, Psi::class_features, false, true},
           {"CentredClassFeatures64", Storage::csr64, Psi::class_features, false, true},
           {"CentredClassFeaturesGram", Storage::csr64, Psi::class_features, true, true},
-          {"CentredToy", Storage::dense64, Psi::kronecker, false, true, make_toy_engine}};
+          {"CentredFar64", Storage::dense64, Psi::kronecker, false, true, 64.0},
+          {"CentredToy", Storage::dense64, Psi::kronecker, false, true, 2.0, make_toy_engine}};
 }
 
 // The losses that a contract must hold for: both families, equal weights and others, one weight, each also smoothed.
@@ -96,8 +98,12 @@ class EngineCase {
       costs.push_back(e % (shape.m + 1) == 0 ? 0.0 : 2.0 * rng.uniform());
     }
     bias_ = kind.centred && shape.bias == 0.0 ? 0.7 : shape.bias;  // what is centred has one
-    // Far from 0, so that it matters; zeros stay, for sparse rows.
-    for (double& x : samples_.X) x = kind.centred && x != 0.0 ? static_cast<double>(static_cast<float>(x + 2.0)) : x;
+    // Far from 0, so that it matters; zeros stay, for sparse rows, unless it is so far that they would be the
+    // exceptions.
+    for (double& x : samples_.X) {
+      if (kind.centred && (x != 0.0 || kind.offset > 10.0))
+        x = static_cast<double>(static_cast<float>(x + kind.offset));
+    }
     data_ = dataset_of(samples_, kind.storage);
     phi_ = kind.psi == Psi::kronecker ? identity(shape.m) : random_phi(shape.m, shape.m + 2, shape.seed);
     problem_ = problem_of(data_, loss, shape.lambda, bias_, shape.costs ? &costs : nullptr);
@@ -142,6 +148,8 @@ class EngineCase {
   // Weights of rows less their mean as those of a model, and back.
   Vector as_model(Vector W) const { return moved(std::move(W), -1.0); }
   Vector as_trained(Vector W) const { return moved(std::move(W), 1.0); }
+  // Of a primal that is rounded up: far from 0 its scores are sums of larger numbers.
+  double certified() const { return kind_.offset > 10.0 ? 1e-8 : 1e-11; }
   // Of what is multiplied in the engine's own precision.
   double tolerance() const { return kind_.single() ? 2e-5 : 1e-11; }
 

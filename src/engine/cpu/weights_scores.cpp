@@ -404,7 +404,7 @@ class SparseWeights final : public Weights<T> {
 // Whether numbers of T that are rounded with the mean in them have enough digits left without it.
 template <class T>
 bool mean_is_small(const Problem& problem, const std::vector<double>& lengths2) {
-  constexpr double few = sizeof(T) == sizeof(float) ? 16.0 : 1e6;  // 2 and 10 binary digits of a length
+  constexpr double few = sizeof(T) == sizeof(float) ? 16.0 : 1e3;  // 2 and 5 binary digits of a length
   const std::vector<double>& mean = *problem.mean;
   const double mean2 = std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0);
   const double sum = std::accumulate(lengths2.begin(), lengths2.end(), 0.0), n = static_cast<double>(lengths2.size());
