@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/cpu/entry_groups.hpp"
+#include "engine/host/entry_groups.hpp"
 #include "engine/problem.hpp"
 
 namespace topwolf {

@@ -275,6 +275,7 @@ class ClassEngine final : public HostEngine {
   void round_weights(std::vector<double>& V) const override { plain_->round_weights(V); }
 
  protected:
+  bool shares_weights() const override { return true; }
   std::unique_ptr<BlockScores> make_block_scores() override {
     auto scores = gram_.wanted ? make_gram_scores(problem_, gram_.shared, threads(), [this] { stop_if_asked(); })
                                : make_weights_scores(problem_, *plain_lengths2_, threads());

@@ -5,7 +5,7 @@
 #include "core/threads.hpp"
 #include "data/rows.hpp"
 #include "engine/cpu/dense_rows.hpp"
-#include "engine/cpu/entry_groups.hpp"
+#include "engine/host/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {

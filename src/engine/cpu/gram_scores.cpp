@@ -9,8 +9,8 @@
 #include "engine/cpu/accumulator.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/dense_rows.hpp"
-#include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/scorer.hpp"
+#include "engine/host/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {

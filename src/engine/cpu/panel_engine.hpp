@@ -11,7 +11,6 @@
 #include "core/aligned.hpp"
 #include "core/threads.hpp"
 #include "engine/cpu/accumulator.hpp"
-#include "engine/cpu/newton_matrix.hpp"
 #include "engine/cpu/scorer.hpp"
 #include "engine/host/engine.hpp"
 #include "engine/host/row_pass.hpp"
@@ -30,9 +29,8 @@ namespace topwolf {
 //   block_scores(problem, lengths2, threads, pause)
 //   kronecker                              whether scores are products of weights and the problem's rows
 template <class Map>
-class PanelEngine final : public HostEngine, public NewtonRows {
+class PanelEngine final : public HostEngine {
   using T = typename Map::Real;
-  static constexpr bool offers_newton = Map::kronecker;
 
  public:
   PanelEngine(const Problem& problem, Map map, SharedLengths lengths2, int threads)
@@ -103,8 +101,6 @@ class PanelEngine final : public HostEngine, public NewtonRows {
     return total(sums);
   }
 
-  NewtonRows* newton() override { return offers_newton ? this : nullptr; }
-
   NewtonSums look(const std::vector<double>& W, double extra, Dual& U, std::vector<double>& W_U) override {
     map_.set_weights(W);
     Loss smooth = problem_.loss;
@@ -123,11 +119,6 @@ class PanelEngine final : public HostEngine, public NewtonRows {
     return total(sums);
   }
 
-  void derivative(const Dual& U, double smoothing, std::vector<double>& H) override {
-    stop_if_asked();
-    if constexpr (offers_newton) newton_matrix(problem_, on_host(U), smoothing, threads(), H);
-  }
-
   void weights_of(const Dual& A, std::vector<double>& W) override {
     accumulate_chunks<false>(W, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       const auto [begin, end] = range(panel);
@@ -142,6 +133,7 @@ class PanelEngine final : public HostEngine, public NewtonRows {
   }
 
  protected:
+  bool shares_weights() const override { return !Map::kronecker; }
   std::unique_ptr<BlockScores> make_block_scores() override {
     return map_.block_scores(problem_, lengths2(), threads(), [this] { stop_if_asked(); });
   }

@@ -12,8 +12,8 @@
 #include "engine/cpu/centred_scores.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/dense_rows.hpp"
-#include "engine/cpu/entry_groups.hpp"
 #include "engine/cpu/face_product.hpp"
+#include "engine/host/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {

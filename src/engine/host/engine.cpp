@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/threads.hpp"
+#include "engine/host/newton_matrix.hpp"
 
 namespace topwolf {
 namespace {
@@ -68,6 +69,31 @@ BlockAscent& HostEngine::block_ascent() {
         std::make_unique<HostBlockAscent>(problem_, geometry().coupling, *lengths2_, make_block_scores(), threads_);
   }
   return *ascent_;
+}
+
+NewtonSums HostEngine::look(const std::vector<double>& W, double extra, Dual& U, std::vector<double>& W_U) {
+  NewtonSums out;
+  std::vector<double> on_rows = W;  // as a model has them
+  if (problem_.mean) fold(*problem_.mean, problem_.bias, on_rows);
+  out.phi = static_cast<double>(loss_sum(on_rows).sum);
+  const struct Smoother {
+    HostEngine& engine;
+    const Problem before = engine.problem_;
+    ~Smoother() { engine.set_problem(before); }
+  } smoother{*this};
+  Problem smooth = problem_;
+  smooth.loss.smoothing += extra;
+  set_problem(smooth);
+  out.smoothed = pass(W, Direction::gradient, make_dual().get(), &U, W_U).phi;
+  const DualSums sums_u = sums(U);
+  out.c_u = sums_u.c_alpha;
+  out.u_norm2 = sums_u.alpha_norm2;
+  return out;
+}
+
+void HostEngine::derivative(const Dual& U, double smoothing, std::vector<double>& H) {
+  stop_if_asked();
+  newton_matrix(problem_, on_host(U), smoothing, threads_, H);
 }
 
 void HostEngine::see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const {

@@ -13,7 +13,7 @@
 
 namespace topwolf {
 
-class HostEngine : public Engine {
+class HostEngine : public Engine, public NewtonRows {
  public:
   // lengths2: max_j ||psi(x_i, j)||^2 of every example. Many engines on the same rows can share them.
   HostEngine(const Problem& problem, const Geometry& geometry, SharedLengths lengths2, int threads);
@@ -24,6 +24,12 @@ class HostEngine : public Engine {
   long double loss_sum_at_zero() override;
   Curvature curvature() override;
   BlockAscent& block_ascent() override;
+
+  // N1, where classes have weights of their own. By the other verbs, in two passes: an engine that knows a row's scores
+  // makes do with one.
+  NewtonRows* newton() override { return shares_weights() ? nullptr : this; }
+  NewtonSums look(const std::vector<double>& W, double extra, Dual& U, std::vector<double>& W_U) override;
+  void derivative(const Dual& U, double smoothing, std::vector<double>& H) override;
 
   std::unique_ptr<Dual> make_dual() override { return std::make_unique<HostDual>(problem_.n); }
   void mix(double of_U, const Dual& U, double of_A, Dual& A) override;
@@ -38,6 +44,8 @@ class HostEngine : public Engine {
 
  protected:
   virtual std::unique_ptr<BlockScores> make_block_scores() = 0;
+  // Whether psi is another than the Kronecker map of the problem's rows.
+  virtual bool shares_weights() const { return false; }
 
   // G2: the ascent sees the share of example i at scores s.
   void see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const;

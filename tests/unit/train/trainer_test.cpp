@@ -35,7 +35,7 @@ TEST(TrainerEngine, AnotherOneEndsAtTheSameOptimumByEverySolver) {
   options.tolerance = 1e-3;
   options.max_iterations = 100000;
   for (const SolverName solver :
-       {SolverName::block, SolverName::apg, SolverName::lsfw, SolverName::stdfw, SolverName::pg}) {
+       {SolverName::block, SolverName::newton, SolverName::apg, SolverName::lsfw, SolverName::stdfw, SolverName::pg}) {
     options.solver = solver;
     options.scores = solver == SolverName::block ? ScoresName::weights : ScoresName::automatic;
     int made = 0;

@@ -1,6 +1,6 @@
 // Rows are few that have a face to move on, once the smoothing is small: their P_i are written down entry by entry,
 // grouped by pair of classes, and each pair's sum of c_i x_i x_i^T is a product of gathered rows.
-#include "engine/cpu/newton_matrix.hpp"
+#include "engine/host/newton_matrix.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "core/rng.hpp"
 #include "core/threads.hpp"
 #include "data/rows.hpp"
-#include "engine/cpu/entry_groups.hpp"
+#include "engine/host/entry_groups.hpp"
 #include "kernels/typed.hpp"
 
 namespace topwolf {
