@@ -11,13 +11,16 @@ extern const Kernels kernels_baseline;
 #ifdef __x86_64__
 extern const Kernels kernels_avx2;
 extern const Kernels kernels_avx512;
-
-// Conversions of float16, for which clang 14 has no name.
-static bool has_f16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
 #endif
+
+bool converts_float16() {
+#ifdef __x86_64__
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;  // clang 14 has no name for it
+#else
+  return false;
+#endif
+}
 
 const Kernels& kernels() {
 #ifdef __x86_64__
@@ -25,7 +28,7 @@ const Kernels& kernels() {
     // For whoever comes here before the compiler's own constructors have run.
     __builtin_cpu_init();
     // All that the copy was compiled with (kernels.cmake): one missing part would be an illegal instruction.
-    const bool halves = has_f16c();
+    const bool halves = converts_float16();
     if (halves && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq")) {
       return kernels_avx512;

@@ -102,6 +102,9 @@ inline constexpr std::int64_t key_lanes = 32;
 inline constexpr std::int64_t score_depth = 128;  // features of a block that stays in the first-level cache
 inline constexpr std::int64_t tile_width = 32;    // classes whose weights of a feature lie side by side
 
+// Whether this processor has instructions for float16, which the sets beyond the baseline use.
+bool converts_float16();
+
 // The fastest set this machine runs.
 const Kernels& kernels();
 

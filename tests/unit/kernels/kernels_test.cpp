@@ -27,7 +27,7 @@ namespace {
 std::vector<const Kernels*> runnable() {
   std::vector<const Kernels*> list{&kernels_baseline};
 #ifdef __x86_64__
-  if (!__builtin_cpu_supports("f16c")) return list;
+  if (!converts_float16()) return list;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list.push_back(&kernels_avx2);
   if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) list.push_back(&kernels_avx512);
 #endif
