@@ -109,12 +109,13 @@ bool is_mean(const Dataset& data, const Mean& mean, Real N) {
   const std::size_t d = mean.values.size();
   if (d == 0) return true;
   std::vector<Real> sum(d, 0.0L), size(d, 0.0L);
+  constexpr Real lost = std::numeric_limits<double>::denorm_min();  // of a share, in double, that underflows
   for (std::int64_t i = 0; i < data.X.rows(); ++i) {
     const Example example = example_of(data, 0.0, i);
     const Real share = (data.weights.empty() ? 1.0 : data.weights[i]) / N;
     for (std::size_t q = 0; q < example.column.size(); ++q) {
       sum[example.column[q]] += share * example.value[q];
-      size[example.column[q]] += share * std::abs(example.value[q]);
+      size[example.column[q]] += (share + lost / verification_tolerance) * std::abs(example.value[q]);
     }
   }
   constexpr Real least = 1e-300L;  // where a double has no precision left

@@ -334,6 +334,20 @@ TEST(CentringOf, FewColumnsOfManyIsThatOfTheseAlone) {
   EXPECT_EQ(objective(wide, options, b.model.W), b.certificate.primal);
 }
 
+// The only row with a feature weighs so little beside the others that a double has nothing left of its share.
+TEST(CentringOf, RowsIsVerifiedWhereAShareVanishes) {
+  const std::vector<double> x{0.0, 1e100, 0.0};
+  Dataset data;
+  data.X = Features::dense(x.data(), 3, 1);
+  data.y = {0, 1, 1};
+  data.classes.names = {"a", "b"};
+  data.weights = {1e77, 1e-308, 2e77};
+  const TrainResult found = train(data, centred(1e-3));
+  EXPECT_EQ(found.model.provenance.mean, std::vector<double>{0.0});
+  const Verification verified = verify(data, found.model, found.dual);
+  EXPECT_TRUE(verified.holds) << verified.finding;
+}
+
 TEST(CentringOf, RowsIsVerifiedAndForgeriesAreNot) {
   const Dataset data = testing::dataset_of(samples_at(2.0), Storage::dense32);
   const TrainResult honest = train(data, centred(1e-4));
