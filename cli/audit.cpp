@@ -23,7 +23,7 @@ namespace topwolf::cli {
 namespace {
 
 bool names_a_loss(const Arguments& arguments) {
-  const auto names = {"loss", "k", "rho", "cost-matrix", "smoothing"};
+  const auto names = {"loss", "k", "rho", "cost-matrix", "smoothing", "temperature"};
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return arguments.has(name); });
 }
 

@@ -163,7 +163,7 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
   return document;
 }
 
-// -k, --rho and --smoothing are for all of them.
+// -k, --rho, --smoothing and --temperature are for all of them.
 std::vector<LossSpec> losses_of(const Arguments& arguments) {
   if (!arguments.has("loss")) return {loss_of(arguments)};
   std::vector<LossSpec> losses;

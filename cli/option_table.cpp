@@ -84,15 +84,16 @@ constexpr std::array command_rows{
                "topwolf demo"},
 };
 
+constexpr const char* all_losses = "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier|softmax";
+
 constexpr std::array option_rows{
     OptionRow{
-        "loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier", "max-hinge", "Loss",
-        train | sweep,
-        "max-hinge, top-k, usunier, weighted-top-k or weighted-usunier; usunier:20 stands for usunier with -k 20."},
-    OptionRow{"loss", 0, "LOSS[:K],...", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier", "max-hinge", "Loss",
-              cv, "One or several to choose from, as for train: max-hinge,usunier:5,usunier:20."},
-    OptionRow{"loss", 0, "LOSS[:K]", "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier",
-              "the model's, else max-hinge", "Loss", audit,
+        "loss", 0, "LOSS[:K]", all_losses, "max-hinge", "Loss", train | sweep,
+        "max-hinge, top-k, usunier, weighted-top-k, weighted-usunier or softmax; usunier:20 stands for usunier with -k "
+        "20."},
+    OptionRow{"loss", 0, "LOSS[:K],...", all_losses, "max-hinge", "Loss", cv,
+              "One or several to choose from, as for train: max-hinge,usunier:5,usunier:20."},
+    OptionRow{"loss", 0, "LOSS[:K]", all_losses, "the model's, else max-hinge", "Loss", audit,
               "As for train. Where this or one of its parameters is given, nothing of the model's own loss is used."},
     OptionRow{"", 'k', "K", "", "min(5, m-1)", "Loss", training | audit, "The k of top-k and usunier, from 1 to m-1."},
     OptionRow{"rho", 0, "R1,R2,...", "", "5,4,3,2,1 scaled", "Loss", training | audit,
@@ -118,7 +119,9 @@ constexpr std::array option_rows{
     OptionRow{"taxonomy-costs-only", 0, "", "", "", "Structure", training,
               "Take the costs from --taxonomy, and leave the weights of the classes apart."},
     OptionRow{"smoothing", 0, "S", "", "0", "Loss", training | audit,
-              "The Moreau parameter, at least 0; 0 is the loss itself."},
+              "The Moreau parameter, at least 0; 0 is the loss itself. Not with softmax, which is smooth."},
+    OptionRow{"temperature", 0, "T", "", "1", "Loss", training | audit,
+              "Of softmax: T log sum exp(z / T); from 1e-6 to 1e6. Near 0 it is the max hinge, with margins of 0."},
     OptionRow{"C", 'c', "C", "", "1", "Problem", train, "Weight of the loss: lambda = 1 / (C N) for N rows; above 0."},
     OptionRow{"C", 'c', "FROM:TO:COUNT|C,C,...", "", "0.01:100:9", "Problem", sweep | cv,
               "The values of C: so many from FROM to TO, each the same number of times the one before, or a list."},

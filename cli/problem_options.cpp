@@ -16,6 +16,7 @@ LossSpec loss_of(const Arguments& arguments, const std::string& name) {
   }
   loss.rho = arguments.reals("rho");
   loss.smoothing = arguments.real("smoothing").value_or(0.0);
+  loss.temperature = arguments.real("temperature");
   // What no number of classes would make right is refused before the data is read.
   LossSpec wish = loss;
   if (wish.k) wish.k = 1;

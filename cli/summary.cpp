@@ -24,6 +24,7 @@ std::string describe_loss(const LossSpec& loss) {
   if (loss.k) text += fmt::format(", k = {}", *loss.k);
   if (!loss.rho.empty()) text += fmt::format(", rho = {:.4g}", fmt::join(loss.rho, ","));
   if (loss.smoothing > 0.0) text += fmt::format(", smoothing {:g}", loss.smoothing);
+  if (loss.temperature) text += fmt::format(", temperature {:g}", *loss.temperature);
   if (!loss.cost_matrix.empty()) text += ", with a cost matrix";
   return text;
 }
@@ -78,6 +79,7 @@ void add_loss(Json& document, const LossSpec& loss) {
   document["k"] = loss.k ? Json(*loss.k) : Json(nullptr);
   document["rho"] = loss.rho.empty() ? Json(nullptr) : Json(loss.rho);
   document["smoothing"] = loss.smoothing;
+  document["temperature"] = loss.temperature ? Json(*loss.temperature) : Json(nullptr);
 }
 
 void add_certificate(Json& document, const Certificate& certificate) {

@@ -1,4 +1,5 @@
-// A loss is a value: a family, the weights rho over ranks, smoothing, and margins (docs/maths.md, L1 to L4).
+// A loss is a value: a family, the weights rho over ranks, smoothing or temperature, and margins (docs/maths.md, L1 to
+// L4, L10).
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,12 @@ enum class LossName {
   usunier,           // the mean of the k largest hinges of violations
   weighted_top_k,    // top_k with weights rho over the ranks
   weighted_usunier,  // usunier with weights rho over the ranks
+  softmax,           // multinomial logistic regression's: the max hinge, smoothed by an entropy
 };
 template <>
 struct Names<LossName> {
-  static constexpr std::array<std::string_view, 5> all{"max-hinge", "top-k", "usunier", "weighted-top-k",
-                                                       "weighted-usunier"};
+  static constexpr std::array<std::string_view, 6> all{"max-hinge",        "top-k",  "usunier", "weighted-top-k",
+                                                       "weighted-usunier", "softmax"};
 };
 
 // What a user asks for; k and rho are filled in when the number of classes is known.
@@ -31,8 +33,9 @@ struct LossSpec {
   LossName name = LossName::max_hinge;  // which
   std::optional<std::int64_t> k;        // top_k and usunier only
   std::vector<double> rho;              // weighted losses only; empty: (5,4,3,2,1) cut and scaled
-  double smoothing = 0.0;               // the Moreau parameter; 0: the loss itself
-  std::vector<double> cost_matrix;      // (m x m), row = true class; empty: unit margins
+  double smoothing = 0.0;               // the Moreau parameter; 0: the loss itself; not with softmax
+  std::optional<double> temperature;    // softmax only; unset: 1
+  std::vector<double> cost_matrix;      // (m x m), row = true class; empty: margins of 1, or of 0 with softmax
   // The same wish.
   bool operator==(const LossSpec&) const = default;
 };
@@ -49,11 +52,34 @@ enum class Family {
   top_k,    // violations are weighted, and their sum has one hinge
 };
 
+// What a loss is by its name: the one place that says so.
+struct LossTraits {
+  Family family;
+  bool takes_k, takes_rho, takes_temperature;
+};
+constexpr LossTraits traits(LossName name) {
+  constexpr std::array<LossTraits, Names<LossName>::all.size()> all{{
+      {Family::usunier, false, false, false},  // max_hinge: the families coincide
+      {Family::top_k, true, false, false},
+      {Family::usunier, true, false, false},
+      {Family::top_k, false, true, false},
+      {Family::usunier, false, true, false},
+      {Family::usunier, false, false, true},  // softmax
+  }};
+  return all[static_cast<std::size_t>(name)];
+}
+
 // The loss as the solvers use it.
 struct Loss {
   Family family = Family::usunier;  // where the hinge is
   std::vector<double> rho{1.0};     // K non-zero weights, non-increasing; the rest up to m are 0
   double smoothing = 0.0;           // the Moreau parameter; 0: the loss itself
+  double temperature = 0.0;         // of an entropy, L10: the loss is softmax; 0: none
+  bool entropic() const { return temperature > 0.0; }
+  // Of every class but the example's own, where nothing else is said.
+  double usual_margin() const { return entropic() ? 0.0 : 1.0; }
+  // The most entries that a direction has.
+  std::int64_t entries(std::int64_t m) const { return entropic() ? m : K() + 1; }
   // How many of the weights are not 0.
   std::int64_t K() const { return static_cast<std::int64_t>(rho.size()); }
   // Of all weights.

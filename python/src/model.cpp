@@ -76,6 +76,7 @@ nb::dict provenance_dict(Provenance made, std::size_t m) {
   const std::size_t K = made.loss.rho.size();
   out["rho"] = numbers_or_none(std::move(made.loss.rho), {K});
   out["smoothing"] = made.loss.smoothing;
+  out["temperature"] = made.loss.temperature;
   out["cost_matrix"] = numbers_or_none(std::move(made.loss.cost_matrix), {m, m});
   out["lambda"] = made.lambda;
   out["weight_sum"] = made.weight_sum;
@@ -126,6 +127,7 @@ Provenance to_provenance(const nb::dict& fields) {
   if (!fields["k"].is_none()) made.loss.k = nb::cast<std::int64_t>(fields["k"]);
   made.loss.rho = numbers_from(fields, "rho");
   made.loss.smoothing = nb::cast<double>(fields["smoothing"]);
+  if (fields.contains("temperature")) made.loss.temperature = nb::cast<std::optional<double>>(fields["temperature"]);
   made.loss.cost_matrix = numbers_from(fields, "cost_matrix");
   made.lambda = nb::cast<double>(fields["lambda"]);
   made.weight_sum = nb::cast<double>(fields["weight_sum"]);

@@ -68,6 +68,14 @@ void bind_ieee(nb::module_& module) {
           nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none());
 }
 
+// As Python spells them.
+template <class E>
+std::vector<std::string> names_of() {
+  std::vector<std::string> out(Names<E>::all.begin(), Names<E>::all.end());
+  for (std::string& name : out) std::replace(name.begin(), name.end(), '-', '_');
+  return out;
+}
+
 }  // namespace
 }  // namespace topwolf::python
 
@@ -83,6 +91,8 @@ NB_MODULE(_core, module) {
   // A daemon thread that is in here when Python ends keeps what it has: that is no leak to speak of.
   nanobind::set_leak_warnings(false);
   module.attr("__version__") = TOPWOLF_VERSION;
+  module.attr("LOSSES") = python::names_of<LossName>();
+  module.attr("SOLVERS") = python::names_of<SolverName>();
   python::wait_instead_of_ending_all();
   python::bind_ieee(module);
   python::bind_features(module);

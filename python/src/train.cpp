@@ -50,6 +50,7 @@ TrainOptions options_from(const nb::dict& given) {
     options.loss.cost_matrix = to_vector(nb::cast<DoubleArray>(given["cost_matrix"]));
   }
   options.loss.smoothing = nb::cast<double>(given["smoothing"]);
+  options.loss.temperature = nb::cast<std::optional<double>>(given["temperature"]);
   options.C = nb::cast<double>(given["C"]);
   options.tolerance = nb::cast<double>(given["tolerance"]);
   options.solver = named<SolverName>("solver", nb::cast<std::string>(given["solver"]));

@@ -24,8 +24,6 @@ from ._paths import file_name
 from ._structure import from_arrays
 from ._weights import antisymmetric, without_claim
 
-_LOSSES = {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}
-_SOLVERS = {"auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"}
 _LARGEST = int(np.iinfo(np.int64).max)
 _MOST_JOBS = int(np.iinfo(np.int32).max)
 
@@ -47,10 +45,11 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
 
     Parameters
     ----------
-    loss : {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"}, default="max_hinge"
+    loss : {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier", "softmax"}, default="max_hinge"
         ``max_hinge`` is Crammer and Singer's loss, as ``LinearSVC(multi_class="crammer_singer")``. ``top_k`` and
         ``usunier`` take the mean of the `k` largest margin violations, cut at 0 after and before the mean. The weighted
-        losses take weights `rho` over the ranks.
+        losses take weights `rho` over the ranks. ``softmax`` is the loss of :class:`sklearn.linear_model.LogisticRegression`,
+        with margins of 0 where none are given; its models have `predict_proba`.
 
     k : int, default=None
         Of ``top_k`` and ``usunier``: below the number of classes. None: 5, or one less than the number of classes where
@@ -71,7 +70,10 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         large. None: every class has weights of its own.
 
     smoothing : float, default=0.0
-        Above 0 the loss is replaced by its Moreau envelope with this parameter.
+        Above 0 the loss is replaced by its Moreau envelope with this parameter. Not of ``softmax``.
+
+    temperature : float, default=None
+        Of ``softmax``: T log(sum(exp(z / T))). None: 1, that of logistic regression.
 
     C : float, default=1.0
         Inverse strength of the regularisation.
@@ -168,15 +170,16 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
     """
 
     _parameter_constraints = {
-        "loss": [StrOptions(_LOSSES)],
+        "loss": [StrOptions(set(_core.LOSSES))],
         "k": [Interval(numbers.Integral, 1, _LARGEST, closed="both"), None],
         "rho": ["array-like", None],
         "cost_matrix": ["array-like", None],
         "class_features": ["array-like", "sparse matrix", None],
         "smoothing": [_Doubles(numbers.Real, 0, None, closed="left")],
+        "temperature": [_Doubles(numbers.Real, 0, None, closed="neither"), None],
         "C": [_Doubles(numbers.Real, 0, None, closed="neither")],
         "tol": [_Doubles(numbers.Real, 0, None, closed="neither")],
-        "solver": [StrOptions(_SOLVERS)],
+        "solver": [StrOptions(set(_core.SOLVERS))],
         "max_iter": [Interval(numbers.Integral, 1, _LARGEST, closed="both")],
         "time_limit": [_Doubles(numbers.Real, 0, None, closed="neither"), None],
         "fit_intercept": ["boolean"],
@@ -198,6 +201,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         cost_matrix: ArrayLike | None = None,
         class_features: MatrixLike | None = None,
         smoothing: float = 0.0,
+        temperature: float | None = None,
         C: float = 1.0,
         tol: float = 1e-3,
         solver: str = "auto",
@@ -218,6 +222,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         self.cost_matrix = cost_matrix
         self.class_features = class_features
         self.smoothing = smoothing
+        self.temperature = temperature
         self.C = C
         self.tol = tol
         self.solver = solver
@@ -321,6 +326,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
             cost_matrix=provenance["cost_matrix"],
             class_features=from_arrays(classifier["class_features"]),
             smoothing=provenance["smoothing"],
+            temperature=provenance["temperature"],
             C=1.0 / (lambda_ * provenance["weight_sum"]) if lambda_ > 0 else 1.0,
             fit_intercept=bias != 0.0,
             intercept_scaling=bias or 1.0,

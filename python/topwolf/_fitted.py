@@ -135,7 +135,7 @@ class FittedClassifier(Certified):
         other = copy.copy(fitted)
         for name in (*self._CLAIM, "trace_", "solver_choice_", "evals_result_", "_dual"):
             vars(other).pop(name, None)
-        other.set_params(loss="max_hinge", k=None, rho=None, smoothing=0.0, cost_matrix=None, class_features=phi)
+        other.set_params(loss="max_hinge", k=None, rho=None, smoothing=0.0, temperature=None, cost_matrix=None, class_features=phi)
         other.classes_, other.k_ = labels, 1
         classifier = {
             **fitted._classifier,
@@ -144,7 +144,7 @@ class FittedClassifier(Certified):
             "class_features": phi,
             "class_weights": fitted.class_coef_.astype(np.float64),
         }
-        no_loss = {"loss": "max-hinge", "k": None, "rho": None, "smoothing": 0.0, "cost_matrix": None}
+        no_loss = {"loss": "max-hinge", "k": None, "rho": None, "smoothing": 0.0, "temperature": None, "cost_matrix": None}
         other._take(classifier, {**without_claim(fitted._provenance), **no_loss}, fitted.coef_.dtype)
         return other
 

@@ -71,6 +71,7 @@ class TrainingInput:
             "margins": features_or_none(check_margins(margins, n, len(self.classes_), copy=True)),
             "margin_default": float(margin_default),
             "smoothing": float(self.smoothing),
+            "temperature": None if self.temperature is None else float(self.temperature),
             "C": float(self.C),
             "tolerance": float(self.tol),
             "solver": self.solver,

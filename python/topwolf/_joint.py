@@ -23,7 +23,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
 
     Parameters
     ----------
-    loss, k, rho, cost_matrix, smoothing, C, tol, solver, max_iter, time_limit, n_jobs, random_state, verbose
+    loss, k, rho, cost_matrix, smoothing, temperature, C, tol, solver, max_iter, time_limit, n_jobs, random_state, verbose
         As for :class:`TopwolfClassifier`.
 
     Attributes
@@ -50,7 +50,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
     _parameter_constraints = {
         key: TopwolfClassifier._parameter_constraints[key]
         for key in (
-            "loss k rho cost_matrix smoothing C tol solver max_iter time_limit n_jobs random_state verbose".split()
+            "loss k rho cost_matrix smoothing temperature C tol solver max_iter time_limit n_jobs random_state verbose".split()
         )
     }
 
@@ -62,6 +62,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
         rho: ArrayLike | None = None,
         cost_matrix: ArrayLike | None = None,
         smoothing: float = 0.0,
+        temperature: float | None = None,
         C: float = 1.0,
         tol: float = 1e-3,
         solver: str = "auto",
@@ -76,6 +77,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
         self.rho = rho
         self.cost_matrix = cost_matrix
         self.smoothing = smoothing
+        self.temperature = temperature
         self.C = C
         self.tol = tol
         self.solver = solver

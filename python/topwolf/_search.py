@@ -69,7 +69,7 @@ class TopwolfClassifierCV(TopwolfClassifier):
         not see weights.
     refit : bool, default=True
         Fit to all rows with the best C. Without it there is nothing to predict with, nor anything left of an earlier fit.
-    loss, k, rho, cost_matrix, class_features, smoothing, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
+    loss, k, rho, cost_matrix, class_features, smoothing, temperature, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
 center, class_weight, n_jobs, random_state, verbose
         As for :class:`TopwolfClassifier`; `time_limit` is for the search and the fit to all rows together. With `center`
         the folds share the mean of all rows, for which no label is looked at.
@@ -126,6 +126,7 @@ center, class_weight, n_jobs, random_state, verbose
         cost_matrix: ArrayLike | None = None,
         class_features: MatrixLike | None = None,
         smoothing: float = 0.0,
+        temperature: float | None = None,
         tol: float = 1e-3,
         solver: str = "auto",
         max_iter: int = 100_000,
@@ -148,6 +149,7 @@ center, class_weight, n_jobs, random_state, verbose
         self.cost_matrix = cost_matrix
         self.class_features = class_features
         self.smoothing = smoothing
+        self.temperature = temperature
         self.tol = tol
         self.solver = solver
         self.max_iter = max_iter

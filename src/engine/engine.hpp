@@ -33,7 +33,7 @@ enum class Direction {
 
 struct PassSums {
   double phi = 0.0;          // loss, or envelope, at s
-  double c_u = 0.0;          // <c, u>
+  double c_u = 0.0;          // <c, u>, and T H(beta) with softmax (L10), here and in every sum below
   double c_alpha = 0.0;      // <c, alpha>; this and what follows only when smoothed
   double alpha_norm2 = 0.0;  // ||alpha||^2
   double slope = 0.0;        // <u - alpha, c - s - smoothing alpha>

@@ -30,7 +30,7 @@ struct Problem {
   SharedMean mean;  // C1: rows are x_i - mean and the constant feature; null: x_i
   double lambda = 0.0;
   Loss loss;
-  std::shared_ptr<const std::vector<double>> cost;  // (m x m) margins by true class; null: unit margins
+  std::shared_ptr<const std::vector<double>> cost;  // (m x m) margins by true class; null: the usual ones
   const Margins* per_example = nullptr;             // margins row by row, instead
 
   std::int64_t D() const { return d + bias.columns(); }
@@ -40,7 +40,10 @@ struct Problem {
   std::int64_t label(std::int64_t i) const { return y[static_cast<std::size_t>(i)]; }
   RowMargins margins(std::int64_t i) const {
     if (per_example) return row_margins(*per_example, i);
-    return cost ? RowMargins(cost->data() + label(i) * m) : RowMargins();
+    if (cost) return RowMargins(cost->data() + label(i) * m);
+    RowMargins usual;
+    usual.other = loss.usual_margin();
+    return usual;
   }
 };
 

@@ -87,6 +87,12 @@ struct Kernels {
   void (*keys_f64)(const double* s, const double* delta, double other, std::int64_t m, double shift, double scale,
                    double* key);
 
+  // out[j] = e^x[j], j < m, for x[j] <= 700; 0 below -700. Within 2 units in the last place.
+  void (*exponentials)(const double* x, std::int64_t m, double* out);
+  // out[j] = log x[j], j < m, of positive numbers that are not subnormal, within 2 units in the last place; some finite
+  // number for 0.
+  void (*logarithms)(const double* x, std::int64_t m, double* out);
+
   // Returns the largest key; *kth becomes a lower bound on the K-th largest: class j belongs to lane j mod key_lanes,
   // and the bound is the K-th largest of the lanes' distinct maxima (-infinity where there are fewer).
   double (*bound)(const double* key, std::int64_t m, std::int64_t K, double* kth);

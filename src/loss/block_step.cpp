@@ -6,12 +6,14 @@
 
 #include "loss/row.hpp"
 #include "loss/select.hpp"
+#include "loss/softmax.hpp"
 
 namespace topwolf {
 
 template <class T>
 void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, double q,
                 RowView alpha, SparseRow& next, RowScratch& scratch) {
+  if (loss.entropic() && softmax_step(loss, delta, s, m, y, q, alpha, next, scratch)) return;
   const double h = q + loss.smoothing;
   if (!(h > 0.0)) {
     vertex(loss, delta, s, m, y, next, scratch);
@@ -30,10 +32,11 @@ void block_step(const Loss& loss, const RowMargins& delta, const T* s, std::int6
 
 namespace {
 
-// The loss without smoothing; the maximum alone where only that counts.
+// The loss without smoothing, and without its maximiser; of the maximum alone where only that counts.
 template <class T>
 double plain_loss(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
                   SparseRow& best, RowScratch& scratch) {
+  if (loss.entropic()) return softmax_value(loss, delta, s, m, y, scratch);
   if (loss.K() > 1) return vertex(loss, delta, s, m, y, best, scratch).phi;
   const double s_y = static_cast<double>(s[y]);
   margin_keys(delta, s, m, -s_y, 1.0, scratch.key);
@@ -72,6 +75,7 @@ LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s,
 template <class T>
 double gap_share(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, RowView alpha,
                  SparseRow& best, RowScratch& scratch) {
+  if (loss.entropic()) return softmax_share(loss, delta, s, m, y, alpha, scratch);
   double share = loss.smoothing > 0.0 ? envelope(loss, delta, s, m, y, best, scratch)
                                       : plain_loss(loss, delta, s, m, y, best, scratch);
   const double s_y = static_cast<double>(s[y]);

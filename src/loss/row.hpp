@@ -69,7 +69,7 @@ struct RowScratch {
     // Largest key first; of equal keys the lower class.
     bool operator<(const Ranked& other) const { return key > other.key || (key == other.key && column < other.column); }
   };
-  std::vector<double> key, copy, a;
+  std::vector<double> key, copy, a, more;
   std::vector<std::int32_t> picked;
   std::vector<Ranked> ranked;
   std::vector<PooledBlock> blocks;
@@ -77,11 +77,12 @@ struct RowScratch {
 
 // What a vertex says besides itself.
 struct VertexValue {
-  double phi;  // Phi(s) = <c - s, u>
-  double c_u;  // <c, u>
+  double phi;  // Phi(s) = <c - s, u>, and T H(beta) with softmax
+  double c_u;  // worth(u)
 };
 
-// L3. The Frank-Wolfe vertex u of the dual set at scores s: at most K + 1 non-zeros; ties go to the lower class.
+// L3. The Frank-Wolfe vertex u of the dual set at scores s: at most K + 1 non-zeros; ties go to the lower class. With
+// softmax the maximiser, which is no vertex (L10).
 template <class T>
 VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
                    RowScratch& scratch);
@@ -148,6 +149,10 @@ void sort_by_class(SparseRow& row);
 
 // <c, alpha> = -<delta, alpha>, D1.
 double dot_c(const RowMargins& delta, std::int64_t y, RowView alpha);
+
+// D1. What the dual has from a row besides W(A) and the smoothing: <c, alpha>, and T H(beta) with softmax, which is not
+// rounded up.
+double worth(const Loss& loss, const RowMargins& delta, std::int64_t y, RowView alpha, RowScratch& scratch);
 
 double squared_norm(RowView alpha);
 

@@ -11,9 +11,9 @@ void sort_by_class(SparseRow& row) {
 }
 
 double dot_c(const RowMargins& delta, std::int64_t y, RowView alpha) {
-  double sum = 0.0;
+  long double sum = 0.0L;  // of m terms with softmax; a certificate counts a few roundings
   for (const auto& [j, value] : alpha) sum -= margin(delta, j, y) * value;
-  return sum;
+  return static_cast<double>(sum);
 }
 
 double squared_norm(RowView alpha) {

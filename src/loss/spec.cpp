@@ -11,13 +11,6 @@
 namespace topwolf {
 namespace {
 
-bool takes_k(LossName name) {
-  return name == LossName::top_k || name == LossName::usunier;
-}
-bool takes_rho(LossName name) {
-  return name == LossName::weighted_top_k || name == LossName::weighted_usunier;
-}
-
 void check_rho(const std::vector<double>& rho, std::int64_t m) {
   for (std::size_t r = 0; r < rho.size(); ++r) {
     if (!std::isfinite(rho[r]) || rho[r] < 0.0) {
@@ -50,7 +43,7 @@ std::vector<double> default_rho(std::int64_t m) {
 }
 
 std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
-  if (takes_rho(spec.name)) {
+  if (traits(spec.name).takes_rho) {
     if (spec.rho.empty()) return default_rho(m);
     check_rho(spec.rho, m);
     std::vector<double> rho = spec.rho;
@@ -58,12 +51,31 @@ std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
     while (rho.back() == 0.0) rho.pop_back();
     return rho;
   }
-  if (!takes_k(spec.name)) return {1.0};
+  if (!traits(spec.name).takes_k) return {1.0};
   const std::int64_t k = spec.k.value_or(std::min<std::int64_t>(5, m - 1));
   if (k < 1) fail(ErrorKind::option, "{} is {}, but it must be at least 1", Field{"k"}, k);
   if (k > m - 1)
     fail(ErrorKind::data, "{} is {}, but with {} classes it must be from 1 to {}", Field{"k"}, k, m, m - 1);
   return std::vector<double>(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
+}
+
+// 0: the loss has none.
+double resolve_temperature(const LossSpec& spec) {
+  if (!traits(spec.name).takes_temperature) {
+    if (!spec.temperature) return 0.0;
+    fail(ErrorKind::option, "the loss {} takes no {}", to_string(spec.name), Field{"temperature"});
+  }
+  if (spec.smoothing != 0.0) {
+    fail(ErrorKind::option, "the loss {} is smooth already and takes no {}; {} says how smooth", to_string(spec.name),
+         Field{"smoothing"}, Field{"temperature"});
+  }
+  constexpr double least = 1e-6, most = 1e6;  // where softmax is the max hinge, and where all classes are alike
+  const double temperature = spec.temperature.value_or(1.0);
+  if (!(temperature >= least && temperature <= most)) {
+    fail(ErrorKind::option, "{} is {}, but it must be between {} and {}", Field{"temperature"}, temperature, least,
+         most);
+  }
+  return temperature;
 }
 
 void check_cost_matrix(const std::vector<double>& cost, std::int64_t m) {
@@ -90,6 +102,7 @@ std::string to_string(const LossSpec& spec) {
   std::string text(to_string(spec.name));
   if (spec.k) text += fmt::format(":{}", *spec.k);
   if (!spec.rho.empty()) text += fmt::format(" ({})", fmt::join(spec.rho, ", "));
+  if (spec.temperature) text += fmt::format(", temperature {}", *spec.temperature);
   if (spec.smoothing > 0.0) text += fmt::format(", smoothing {}", spec.smoothing);
   return text;
 }
@@ -112,16 +125,16 @@ LossSpec parse_loss(std::string_view text) {
   if (error != std::errc{} || end != digits.data() + digits.size() || k < 1) {
     fail(ErrorKind::option, "'{}' is not a loss with a k; write it as usunier:20", text);
   }
-  if (!takes_k(spec.name)) fail(ErrorKind::option, "the loss {} takes no k, but '{}' was given", name, text);
+  if (!traits(spec.name).takes_k) fail(ErrorKind::option, "the loss {} takes no k, but '{}' was given", name, text);
   spec.k = k;
   return spec;
 }
 
 Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
   if (m < 2) fail(ErrorKind::data, "there are {} classes, but a classifier needs at least two", m);
-  if (spec.k && !takes_k(spec.name))
+  if (spec.k && !traits(spec.name).takes_k)
     fail(ErrorKind::option, "the loss {} takes no {}", to_string(spec.name), Field{"k"});
-  if (!spec.rho.empty() && !takes_rho(spec.name)) {
+  if (!spec.rho.empty() && !traits(spec.name).takes_rho) {
     fail(ErrorKind::option, "the loss {} takes no {}; use weighted-top-k or weighted-usunier", to_string(spec.name),
          Field{"rho"});
   }
@@ -132,8 +145,7 @@ Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
          least_smoothing, most_smoothing);
   }
   if (!spec.cost_matrix.empty()) check_cost_matrix(spec.cost_matrix, m);
-  const bool top_k = spec.name == LossName::top_k || spec.name == LossName::weighted_top_k;
-  return {top_k ? Family::top_k : Family::usunier, resolve_rho(spec, m), spec.smoothing};
+  return {traits(spec.name).family, resolve_rho(spec, m), spec.smoothing, resolve_temperature(spec)};
 }
 
 }  // namespace topwolf

@@ -5,11 +5,13 @@
 
 #include "loss/row.hpp"
 #include "loss/select.hpp"
+#include "loss/softmax.hpp"
 
 namespace topwolf {
 template <class T>
 VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
                    RowScratch& scratch) {
+  if (loss.entropic()) return softmax_point(loss, delta, s, m, y, u, scratch);
   u.clear();
   const double s_y = static_cast<double>(s[y]);
   const std::int64_t K = loss.K();

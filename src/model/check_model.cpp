@@ -62,6 +62,8 @@ void check_loss(const LossSpec& loss, std::int64_t m, const Checker& check) {
                 loss.rho.size(), m);
   check.all_within(loss.rho, 0.0, "rho");
   check.one_within(loss.smoothing, 0.0, "smoothing");
+  check.require(!loss.temperature || (*loss.temperature > 0.0 && std::isfinite(*loss.temperature)),
+                "the model's temperature is {}, where a finite number above 0 is needed", loss.temperature.value_or(0));
   if (!loss.cost_matrix.empty()) check.size(loss.cost_matrix, m * m, "costs");
   check.all_within(loss.cost_matrix, any, "cost matrix");
 }

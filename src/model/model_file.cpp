@@ -32,11 +32,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-model";
-constexpr std::int64_t format_version = 4;
+constexpr std::int64_t format_version = 5;
 
-// The oldest that can say it, for older programs' sake: 4 with a mean, 3 with weights for some columns only, 2 with
-// class features.
+// The oldest that can say it, for older programs' sake: 5 with softmax, 4 with a mean, 3 with weights for some columns
+// only, 2 with class features.
 std::int64_t version_for(const Model& model) {
+  if (traits(model.provenance.loss.name).takes_temperature) return 5;
   return !model.provenance.mean.empty() ? 4 : !model.columns.empty() ? 3 : model.class_features.rows() > 0 ? 2 : 1;
 }
 
@@ -62,6 +63,7 @@ json make_metadata(const Model& model) {
       {"data_hash", made.data_hash},
   };
   if (made.loss.k) metadata["loss"]["k"] = *made.loss.k;
+  if (made.loss.temperature) metadata["loss"]["temperature"] = *made.loss.temperature;
   if (model.class_features.rows() > 0) {
     metadata["class_features"] = {{"columns", model.class_features.cols()}, {"sparse", model.class_features.sparse()}};
   }
@@ -106,6 +108,7 @@ LossSpec read_loss(const Fields& fields) {
   if (fields.has("k")) loss.k = fields.integer("k");
   loss.rho = fields.list<double>("rho");
   loss.smoothing = fields.number("smoothing");
+  if (fields.has("temperature")) loss.temperature = fields.number("temperature");
   return loss;
 }
 

@@ -60,7 +60,10 @@ ClassRows class_rows(const Classifier& model);
 // The weights that are trained: W, or V with class features.
 const Vector& trained(const Classifier& model);
 
-// delta: the row's own margins, or row y of the cost matrix, or 1 for every other class.
+// Of softmax; 0: another loss.
+Real temperature_of(const Model& model);
+
+// delta: the row's own margins, or row y of the cost matrix, or 1 for every other class, or 0 with softmax.
 Vector margins_of(const Dataset& data, const Model& model, std::int64_t i);
 
 // ---- The primal
@@ -96,7 +99,7 @@ Real loss_of_example(const Example& example, const Weights& weights, const Class
 // D of a point of the dual set near A, bit by bit. A row within `distance` of the set (row_miss) counts with the least
 // that the point there can be worth, and with the furthest that it can take W(A).
 struct DualSums {
-  Real terms = 0.0L;                  // sum of omega_i/N (<c_i, alpha_i> - smoothing/2 |alpha_i|^2), ...
+  Real terms = 0.0L;                  // sum of omega_i/N (<c_i, alpha_i> - smoothing/2 |alpha_i|^2 + T H), ...
   Real size = 0.0L;                   // ... its terms without their signs, ...
   Real moved = 0.0L;                  // ... and what moving the rows takes off at most
   Vector W;                           // (m x D): the sum of omega_i/(lambda N) alpha_i x_i^T; W(A), but for phi, ...
@@ -112,8 +115,8 @@ struct DualRow {
 };
 
 // Row i of A, with the share omega_i / N of the example.
-void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, const Vector& delta, Real share,
-             const Model& model, const ClassRows& phi, const Mean& mean, DualSums& sums);
+void add_row(const DualRow& alpha, const RowMiss& miss, std::int64_t y, const Example& example, const Vector& delta,
+             Real share, const Model& model, const ClassRows& phi, const Mean& mean, DualSums& sums);
 
 // ||W(A)||, not rounded down.
 Real longest_weights(const DualSums& sums, const ClassRows& phi, const Mean& mean, std::int64_t D);

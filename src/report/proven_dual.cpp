@@ -7,8 +7,28 @@
 
 namespace topwolf::proof {
 
-void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, const Vector& delta, Real share,
-             const Model& model, const ClassRows& phi, const Mean& mean, DualSums& sums) {
+namespace {
+
+// L10. T H(beta) of the beta above 0, and of what they leave for y. Divided by a ratio above 1, as a row outside of its
+// set will be, they are worth at least as much over that ratio. `size`: what its roundings are to be measured by.
+Real entropy(const DualRow& alpha, std::int64_t y, Real temperature, Real& size) {
+  constexpr Real steepest = 50.0L;  // -log of what is left for y, where that is anything beside its rounding
+  Real sum = 0.0L, total = 0.0L;
+  for (std::size_t e = 0; e < alpha.column.size(); ++e) {
+    const Real beta = -static_cast<Real>(alpha.value[e]);
+    if (alpha.column[e] == y || !(beta > 0.0L)) continue;
+    sum += beta;
+    total -= beta * std::log(beta);
+  }
+  if (sum < 1.0L) total -= (1.0L - sum) * std::log1p(-sum);
+  size = temperature * (std::abs(total) + steepest * sum);
+  return temperature * std::max(total, 0.0L);
+}
+
+}  // namespace
+
+void add_row(const DualRow& alpha, const RowMiss& miss, std::int64_t y, const Example& example, const Vector& delta,
+             Real share, const Model& model, const ClassRows& phi, const Mean& mean, DualSums& sums) {
   if (alpha.column.empty()) return;
   const std::int64_t D = model.D();
   const Real length = example.length() + mean.length, smoothing = model.provenance.loss.smoothing,
@@ -30,6 +50,11 @@ void add_row(const DualRow& alpha, const RowMiss& miss, const Example& example, 
       double& cell = w[example.column[q]];
       cell = static_cast<double>(cell + scaled * example.value[q]);
     }
+  }
+  if (const Real temperature = temperature_of(model); temperature > 0.0L) {
+    Real rounded = 0.0L;
+    sums.terms += share * entropy(alpha, y, temperature, rounded);
+    sums.size += share * rounded;
   }
   sums.moved += share * miss.distance * (largest_margin + smoothing * (size + miss.distance));
   sums.drift += factor * 2.0L * miss.distance * length * phi.longest;

@@ -24,7 +24,7 @@ const Vector& trained(const Classifier& model) {
 Vector margins_of(const Dataset& data, const Model& model, std::int64_t i) {
   const std::int64_t m = model.m(), y = data.y[i];
   const Vector& costs = model.provenance.loss.cost_matrix;
-  Vector delta(static_cast<std::size_t>(m), 1.0);
+  Vector delta(static_cast<std::size_t>(m), temperature_of(model) > 0.0L ? 0.0 : 1.0);
   if (data.margins.given()) {
     if (data.margins.values.sparse()) std::fill(delta.begin(), delta.end(), data.margins.other);
     std::visit([&](const auto& rows) { for_row(rows, i, [&](std::int64_t j, double x) { delta[j] = x; }); },
@@ -34,6 +34,11 @@ Vector margins_of(const Dataset& data, const Model& model, std::int64_t i) {
   }
   delta[y] = 0.0;
   return delta;
+}
+
+Real temperature_of(const Model& model) {
+  const LossSpec& loss = model.provenance.loss;
+  return traits(loss.name).takes_temperature ? loss.temperature.value_or(1.0) : 0.0;
 }
 
 ClassRows class_rows(const Classifier& model) {
@@ -144,7 +149,7 @@ T score_error(const Example& example, const Weights& weights, const ClassRows& p
   return static_cast<T>(off) * (1 + 2 * std::numeric_limits<T>::epsilon());
 }
 
-// y, and those that can be among the K largest or above 0.
+// y, and those that can be among the K largest or above 0; with softmax everybody.
 std::vector<std::size_t> deciding_classes(const Loss& loss, const Vector& delta, const Vector& s, std::int64_t y,
                                           double off) {
   Vector z(s.size());
@@ -152,7 +157,7 @@ std::vector<std::size_t> deciding_classes(const Loss& loss, const Vector& delta,
   Vector ranked = z;
   const auto last = ranked.begin() + static_cast<std::ptrdiff_t>(loss.rho.size() - 1);
   std::nth_element(ranked.begin(), last, ranked.end(), std::greater<>());
-  const double least = std::min(0.0, *last) - 8.0 * off;
+  const double least = loss.entropic() ? -std::numeric_limits<double>::infinity() : std::min(0.0, *last) - 8.0 * off;
   std::vector<std::size_t> classes;
   for (std::size_t j = 0; j < z.size(); ++j) {
     if (z[j] >= least || static_cast<std::int64_t>(j) == y) classes.push_back(j);

@@ -249,6 +249,20 @@ Real nearby_bound(const Loss& loss, const Row<Real>& z, const Row<Real>& beta, s
   return value + left + rounding * (size + left);
 }
 
+// L10, from the largest z on, so that no exponential is above 1. Each is off by a rounding for every unit of its
+// exponent, of which there are a few hundred before it is nothing.
+template <class Real>
+Real log_sum_bound(const Loss& loss, const Row<Real>& z) {
+  constexpr Real furthest = 700, nothing = 1e-300;
+  const Real T = static_cast<Real>(loss.temperature), terms = static_cast<Real>(z.size());
+  const auto top = std::max_element(z.begin(), z.end());
+  Real rest = 0;
+  for (auto at = z.begin(); at != z.end(); ++at) {
+    if (at != top) rest += std::exp(std::max((*at - *top) / T, -furthest));
+  }
+  return (*top + T * std::log1p(rest)) * (1 + (terms + furthest + 64) * unit_roundoff<Real>)+terms * T * nothing;
+}
+
 }  // namespace
 
 template <class Real>
@@ -256,6 +270,10 @@ ProvenLoss<Real> proven_loss(const Loss& loss, const RowProblem<Real>& row) {
   const Real up = 1 + 8 * unit_roundoff<Real>, R = sum(padded_rho<Real>(loss, row.s.size()));
   Real more = 0, size = 0;
   const Row<Real> z = margins(loss, row, more, size);
+  if (loss.entropic()) {
+    const Real most = log_sum_bound(loss, z);
+    return {most, most - 2 * more};
+  }
   const Real plain = ranked_sum(loss, z) * up;
   if (loss.smoothing == 0.0) return {plain, plain - 2 * more * R};
   const Row<Real> beta = envelope_maximiser(loss, z, row.y);

@@ -26,12 +26,18 @@ using namespace proof;
 
 Loss loss_of(const LossSpec& spec, std::int64_t m) {
   Loss loss;
-  const bool top_k = spec.name == LossName::top_k || spec.name == LossName::weighted_top_k;
-  loss.family = top_k ? Family::top_k : Family::usunier;
+  const LossTraits of = traits(spec.name);
+  loss.family = of.family;
   loss.smoothing = spec.smoothing;
-  if (spec.name == LossName::weighted_top_k || spec.name == LossName::weighted_usunier) {
+  if (of.takes_temperature) {
+    loss.temperature = spec.temperature.value_or(1.0);
+    if (!(loss.temperature > 0.0) || !std::isfinite(loss.temperature) || loss.smoothing != 0.0) {
+      fail(ErrorKind::data, "the model's temperature is {} and its smoothing {}; more than 0, and 0, is allowed",
+           loss.temperature, loss.smoothing);
+    }
+  } else if (of.takes_rho) {
     loss.rho = spec.rho;
-  } else if (spec.name == LossName::top_k || spec.name == LossName::usunier) {
+  } else if (of.takes_k) {
     const std::int64_t k = spec.k.value_or(0);
     if (k < 1 || k >= m) fail(ErrorKind::data, "the model's loss has k = {}; 1 to {} is allowed", k, m - 1);
     loss.rho.assign(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
@@ -161,7 +167,8 @@ Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, con
     pass.primal += omega(i) / N * losses[i];
     over = std::max(over, miss[i].ratio);
     add_row({{dual.column.data() + dual.row_begin[i], count}, {dual.values.data() + dual.row_begin[i], count}}, miss[i],
-            example_of(data, model.bias, i), margins_of(data, model, i), omega(i) / N, model, phi, mean, sums);
+            data.y[i], example_of(data, model.bias, i), margins_of(data, model, i), omega(i) / N, model, phi, mean,
+            sums);
   }
   const Real lambda = model.provenance.lambda, up = 1.0L + roundings(static_cast<std::size_t>(2 * n));
   pass.primal = (pass.primal + 0.5L * lambda * weights.norm2) * up;

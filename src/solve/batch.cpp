@@ -32,7 +32,7 @@ class BatchSolver final : public Solver {
     best_W_ = W_;
     const Curvature rows = engine.curvature();
     const double entries =
-        static_cast<double>(problem_.loss.K() + 1) * (static_cast<double>(problem_.n) + rows.plain_lengths);
+        static_cast<double>(problem_.loss.entries(problem_.m)) * (static_cast<double>(problem_.n) + rows.plain_lengths);
     length_bound_ = length_bound(problem_, rows);
     sum_error_ =
         sum_rounding(engine.geometry()) * length_bound_ + flushed_weights(problem_, engine.geometry(), entries);

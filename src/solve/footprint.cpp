@@ -12,9 +12,9 @@ namespace {
 
 constexpr double wide = sizeof(double);
 
-// An example's entries of A: a few more than a vertex has.
+// An example's entries of A: a few more than a direction has.
 double entries_of(const Workload& work) {
-  return std::min(work.m, std::max(5.0, work.K + 2.0));
+  return std::min(work.m, std::max(5.0, work.entries + 1.0));
 }
 
 // One dual: where each row lies, and its entries, for which there is room in powers of two.
@@ -74,7 +74,7 @@ Workload workload_of(const Problem& problem, const TrainOptions& options, std::i
   work.number = working_precision(stored_precision(problem.X)) == Precision::float32 ? sizeof(float) : sizeof(double);
   work.stored = std::visit([](const auto& X) { return static_cast<double>(stored_values(X)); }, problem.X);
   work.class_columns = static_cast<double>(class_columns);
-  work.K = static_cast<double>(problem.loss.K());
+  work.entries = static_cast<double>(problem.loss.entries(problem.m));
   work.holds_dual = options.keep_dual || problem.loss.smoothing > 0.0;
   work.threads = threads;
   work.workers = workers;

@@ -14,7 +14,7 @@ struct Workload {
   double stored_number;  // bytes of one of them
   double number;         // bytes of what is computed with
   double class_columns;  // of the class features; 0: none
-  double K;              // of the loss
+  double entries;        // of a direction of the loss, at most
   bool sparse;
   bool holds_dual;    // whatever the method: A is asked for, or smoothing needs it
   int threads;        // of one job

@@ -48,8 +48,9 @@ class NewtonSolver final : public Solver {
         best_W_(W_),
         certified_(engine) {
     const double whole = problem_.loss.rho_sum();
-    extra_ = static_cast<double>(engine.loss_sum_at_zero() / problem_.N) / (whole * whole);
-    nothing_to_lose_ = !(extra_ > 0.0);
+    const auto at_zero = static_cast<double>(engine.loss_sum_at_zero() / problem_.N);
+    nothing_to_lose_ = !(at_zero > 0.0);
+    if (!problem_.loss.entropic()) extra_ = at_zero / (whole * whole);
     best_primal_ = certified_.primal();
     if (!from.A) return;
     A_ = std::move(from.A);

@@ -8,9 +8,9 @@
 namespace topwolf {
 namespace {
 
-// Null where margins of 1 would say the same.
+// Null where the usual margins would say the same.
 std::shared_ptr<const std::vector<double>> cost_of(std::shared_ptr<const LossSpec> asked, const Margins& margins,
-                                                   std::int64_t m) {
+                                                   double usual, std::int64_t m) {
   const std::vector<double>& cost = asked->cost_matrix;
   if (cost.empty()) return nullptr;
   if (margins.given())
@@ -18,7 +18,7 @@ std::shared_ptr<const std::vector<double>> cost_of(std::shared_ptr<const LossSpe
          Field{"margins"});
   for (std::int64_t y = 0; y < m; ++y) {
     for (std::int64_t j = 0; j < m; ++j) {
-      if (cost[static_cast<std::size_t>(y * m + j)] != (y == j ? 0.0 : 1.0)) {
+      if (cost[static_cast<std::size_t>(y * m + j)] != (y == j ? 0.0 : usual)) {
         return {std::move(asked), &cost};
       }
     }
@@ -41,7 +41,7 @@ void set_lambda(const TrainOptions& options, Problem& problem) {
 
 void set_loss(std::shared_ptr<const LossSpec> asked, const Margins& margins, Problem& problem) {
   problem.loss = resolve_loss(*asked, problem.m);
-  problem.cost = cost_of(std::move(asked), margins, problem.m);
+  problem.cost = cost_of(std::move(asked), margins, problem.loss.usual_margin(), problem.m);
 }
 
 }  // namespace topwolf

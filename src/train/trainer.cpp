@@ -61,8 +61,9 @@ int threads_for(const Problem& problem, int asked) {
 // The loss with k and rho as they were used.
 LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
   LossSpec spec = asked;
-  if (spec.name == LossName::top_k || spec.name == LossName::usunier) spec.k = loss.K();
-  if (spec.name == LossName::weighted_top_k || spec.name == LossName::weighted_usunier) spec.rho = loss.rho;
+  if (traits(spec.name).takes_k) spec.k = loss.K();
+  if (traits(spec.name).takes_rho) spec.rho = loss.rho;
+  if (loss.entropic()) spec.temperature = loss.temperature;
   return spec;
 }
 

@@ -54,7 +54,7 @@ def run(folder, *words, limits, **options):
         preexec_fn=impose,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         **options,
     )
 

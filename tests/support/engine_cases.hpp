@@ -69,10 +69,12 @@ inline std::vector<Loss> contract_losses() {
     out.push_back({Family::top_k, {0.5, 0.3, 0.2}, smoothing});
     out.push_back({Family::usunier, {0.5, 0.3, 0.2}, smoothing});
   }
+  out.push_back({Family::usunier, {1.0}, 0.0, 0.7});
   return out;
 }
 
 inline std::string name_of(const Loss& loss) {
+  if (loss.entropic()) return "Softmax";
   return std::string(loss.family == Family::usunier ? "Usunier" : "TopK") + std::to_string(loss.K()) +
          (loss.rho.front() == loss.rho.back() ? "" : "Weighted") + (loss.smoothing > 0.0 ? "Smoothed" : "");
 }
@@ -112,6 +114,7 @@ class EngineCase {
       *plain = plain_class_features(plain == &plain_ ? centred_samples() : samples_, phi_, bias_);
       plain->loss = loss;
       plain->lambda = shape.lambda;
+      if (loss.entropic()) std::fill(plain->delta.begin(), plain->delta.end(), 0.0);
       for (std::int64_t i = 0; shape.costs && i < shape.n; ++i) {
         std::copy_n(costs.begin() + problem_.label(i) * shape.m, shape.m, plain->delta.begin() + i * shape.m);
       }

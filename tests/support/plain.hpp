@@ -54,7 +54,21 @@ inline double support(const Loss& loss, const Vector& g, std::size_t y) {
 inline double value(const Loss& loss, const Vector& delta, const Vector& s, std::size_t y) {
   Vector z(s.size());
   for (std::size_t j = 0; j < s.size(); ++j) z[j] = delta[j] + s[j] - s[y];
-  return phi_of_z(loss, z);
+  if (!loss.entropic()) return phi_of_z(loss, z);
+  const double top = *std::max_element(z.begin(), z.end());
+  double sum = 0.0;
+  for (const double x : z) sum += std::exp((x - top) / loss.temperature);
+  return top + loss.temperature * std::log(sum);
+}
+
+// D1. What alpha is worth besides W(A) and the smoothing: <c, alpha>, and T H(beta) with softmax (L10).
+inline double worth(const Loss& loss, const Vector& delta, const Vector& alpha, std::size_t y) {
+  double sum = -dot(delta, alpha);
+  for (std::size_t j = 0; loss.entropic() && j < alpha.size(); ++j) {
+    const double beta = j == y ? 1.0 - alpha[j] : -alpha[j];
+    if (beta > 0.0) sum -= loss.temperature * beta * std::log(beta);
+  }
+  return sum;
 }
 
 // By how much alpha misses Q. For the top-k family beta_y is free: some zeta in [0, 1] must give a beta_y = zeta R - B

@@ -67,22 +67,20 @@ struct PlainJoint {
   double dual(const SparseRows& A) const {
     const Vector w = weights_of(A);
     double sum = 0.0;
-    for_entries(A, [&](std::int64_t i, std::int64_t j, double alpha) {
-      sum -= omega[static_cast<std::size_t>(i)] *
-             (delta[static_cast<std::size_t>(i * m + j)] * alpha + 0.5 * loss.smoothing * alpha * alpha);
-    });
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Vector alpha = row(A, i);
+      const auto label = static_cast<std::size_t>(y[static_cast<std::size_t>(i)]);
+      sum += omega[static_cast<std::size_t>(i)] *
+             (plain::worth(loss, margins(i), alpha, label) - 0.5 * loss.smoothing * plain::dot(alpha, alpha));
+    }
     return -0.5 * lambda * plain::dot(w, w) + sum / N();
   }
 
   double infeasibility(const SparseRows& A) const {
     double worst = 0.0;
     for (std::int64_t i = 0; i < n; ++i) {
-      Vector alpha(static_cast<std::size_t>(m), 0.0);
-      for (auto e = A.row_begin[static_cast<std::size_t>(i)]; e < A.row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
-        alpha[static_cast<std::size_t>(A.column[static_cast<std::size_t>(e)])] = A.values[static_cast<std::size_t>(e)];
-      }
-      worst =
-          std::max(worst, plain::infeasibility(loss, alpha, static_cast<std::size_t>(y[static_cast<std::size_t>(i)])));
+      const auto label = static_cast<std::size_t>(y[static_cast<std::size_t>(i)]);
+      worst = std::max(worst, plain::infeasibility(loss, row(A, i), label));
     }
     return worst;
   }
@@ -102,6 +100,13 @@ struct PlainJoint {
   }
 
  private:
+  Vector row(const SparseRows& A, std::int64_t i) const {
+    Vector alpha(static_cast<std::size_t>(m), 0.0);
+    for (auto e = A.row_begin[static_cast<std::size_t>(i)]; e < A.row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
+      alpha[static_cast<std::size_t>(A.column[static_cast<std::size_t>(e)])] = A.values[static_cast<std::size_t>(e)];
+    }
+    return alpha;
+  }
   template <class Body>
   void for_entries(const SparseRows& A, const Body& body) const {
     for (std::int64_t i = 0; i < n; ++i) {

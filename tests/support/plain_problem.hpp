@@ -177,7 +177,7 @@ class PlainProblem {
   Vector margins(std::int64_t i) const {
     const auto y = static_cast<std::size_t>(samples_.y[static_cast<std::size_t>(i)]);
     const auto m = static_cast<std::size_t>(samples_.m);
-    if (!cost_) return plain::unit_margins(m, y);
+    if (!cost_) return loss_.entropic() ? Vector(m, 0.0) : plain::unit_margins(m, y);
     return Vector(cost_->begin() + static_cast<std::ptrdiff_t>(y * m),
                   cost_->begin() + static_cast<std::ptrdiff_t>((y + 1) * m));
   }
@@ -221,7 +221,9 @@ class PlainProblem {
     double sum = 0.0;
     for (std::int64_t i = 0; i < samples_.n; ++i) {
       const Vector delta = margins(i), alpha = plain::dense(A[static_cast<std::size_t>(i)], samples_.m);
-      sum += samples_.weight(i) * (-plain::dot(delta, alpha) - 0.5 * loss_.smoothing * plain::dot(alpha, alpha));
+      const auto y = static_cast<std::size_t>(samples_.y[static_cast<std::size_t>(i)]);
+      sum += samples_.weight(i) *
+             (plain::worth(loss_, delta, alpha, y) - 0.5 * loss_.smoothing * plain::dot(alpha, alpha));
     }
     return -0.5 * lambda_ * plain::dot(W, W) + sum / samples_.N();
   }

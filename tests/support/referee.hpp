@@ -60,6 +60,7 @@ class Referee {
     std::vector<Row> W(static_cast<std::size_t>(m_), Row(D, 0.0L));  // lambda N W(A)
     Real linear = 0.0L;
     for (std::int64_t i = 0; i < n_; ++i) {
+      linear += omega(i) * entropy(A, i);
       for_row(A, i, [&](std::int64_t j, Real alpha) {
         linear -= omega(i) * (margin(i, j) * alpha + 0.5L * loss_.smoothing * alpha * alpha);
         for (std::size_t f = 0; f < D; ++f) {
@@ -130,6 +131,7 @@ class Referee {
     const std::int64_t y = data_.y[at(i)];
     if (j == y) return 0.0L;
     if (!delta_.empty()) return delta_[at(i)][at(j)];
+    if (spec_.cost_matrix.empty() && spec_.name == LossName::softmax) return 0.0L;
     return spec_.cost_matrix.empty() ? 1.0L : spec_.cost_matrix[at(y * m_ + j)];
   }
 
@@ -155,7 +157,37 @@ class Referee {
       for (std::size_t f = 0; f < X_[at(i)].size(); ++f) sum += X_[at(i)][f] * (W[at(j)][f] - W[at(y)][f]);
       z.push_back(sum);
     }
+    if (spec_.name == LossName::softmax) return log_sum(z);
     return loss_.smoothing > 0.0 ? envelope(z) : plain(z);
+  }
+
+  // T log(1 + sum of e^(z_j / T)), from the largest on.
+  Real log_sum(const Row& z) const {
+    const Real T = spec_.temperature.value_or(1.0), top = std::max(0.0L, *std::max_element(z.begin(), z.end()));
+    Real rest = 0.0L;
+    bool own = top > 0.0L, met = false;  // whether z_y = 0 is among the rest, and whether the largest was met
+    for (const Real x : z) {
+      if (own && x == top && !met) {
+        met = true;
+      } else {
+        rest += std::exp((x - top) / T);
+      }
+    }
+    if (own) rest += std::exp(-top / T);
+    return top + T * std::log1p(rest);
+  }
+
+  // T H(beta), of the beta that the entries besides y give.
+  Real entropy(const SparseRows& A, std::int64_t i) const {
+    if (spec_.name != LossName::softmax) return 0.0L;
+    Real sum = 0.0L, total = 0.0L;
+    for_row(A, i, [&](std::int64_t j, Real alpha) {
+      if (j == data_.y[at(i)] || !(alpha < 0.0L)) return;
+      sum -= alpha;
+      total += alpha * std::log(-alpha);
+    });
+    if (sum < 1.0L) total -= (1.0L - sum) * std::log1p(-sum);
+    return spec_.temperature.value_or(1.0) * total;
   }
 
   Real plain(Row z) const {

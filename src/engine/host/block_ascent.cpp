@@ -45,7 +45,8 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   gamma_sum_ = 0.0;
   gamma_count_ = 0;
   space_.resize(static_cast<std::size_t>(threads_));
-  FaceScores* const face = options.accelerate ? scores_->face() : nullptr;
+  // With softmax every row is inside of Q, and the dual is not quadratic there.
+  FaceScores* const face = options.accelerate && !problem_.loss.entropic() ? scores_->face() : nullptr;
   face_.reset();
   if (face) face_.emplace(problem_, *face, lengths2_, threads_);
   curved_.reset();
@@ -240,7 +241,16 @@ double HostBlockAscent::exact_step(std::int64_t i, const double* s, HostDual& A,
   if (change.empty()) return 0.0;
   // D1: what the step adds to the dual.
   double gain = -0.5 * q * squared_norm(change) - 0.5 * loss.smoothing * (squared_norm(next) - squared_norm(alpha));
-  for (const auto& [j, value] : change) gain -= value * (margin(delta, j, y) + (s[j] - s[y]));
+  if (loss.entropic()) {
+    gain += worth(loss, delta, y, next, space.scratch) - worth(loss, delta, y, alpha, space.scratch);
+    for (const auto& [j, value] : change) gain -= value * (s[j] - s[y]);
+    if (!(gain > 0.0)) {  // its step is found by iteration: rounding may have made it one down
+      change.clear();
+      return 0.0;
+    }
+  } else {
+    for (const auto& [j, value] : change) gain -= value * (margin(delta, j, y) + (s[j] - s[y]));
+  }
   A.assign(i, next);
   return gain;
 }

@@ -6,6 +6,15 @@
 
 namespace topwolf {
 
+namespace {
+
+// T H(beta), of softmax; 0 of other losses.
+double entropy(const Loss& loss, const RowMargins& delta, std::int64_t y, RowView alpha, RowScratch& scratch) {
+  return loss.entropic() ? worth(loss, delta, y, alpha, scratch) - dot_c(delta, y, alpha) : 0.0;
+}
+
+}  // namespace
+
 double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_t i, double* s, double factor,
                         double share, SparseRow& alpha, RowScratch& scratch) {
   constexpr int most_steps = 20;
@@ -32,6 +41,10 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
     // Never above the bound, and not so small that one flat step would make the next one leap.
     if (longest > 0.0) ratio_ = std::clamp(curvature / (longest * length2), 1e-3, coupling_);
     slope -= 0.5 * loss.smoothing * (squared_norm(next_) - squared_norm(alpha) - length2);
+    // Concave: on the way there is at least as much of it as on the straight line.
+    const double before = entropy(loss, delta, y, alpha, scratch),
+                 rise = entropy(loss, delta, y, next_, scratch) - before;
+    slope += rise;
     curvature += loss.smoothing * length2;
     if (!(slope > 0.0)) break;
     const double gamma = curvature > slope ? slope / curvature : 1.0;
@@ -42,6 +55,7 @@ double CurvedStep::take(const Problem& problem, BlockScores& scores, std::int64_
     } else {
       mix(gamma, next_, 1.0 - gamma, alpha, mixed_);
       alpha.assign(mixed_.begin(), mixed_.end());
+      gained += entropy(loss, delta, y, alpha, scratch) - before - gamma * rise;
     }
     for (std::size_t j = 0; j < spread_.size(); ++j) {
       spread_[j] += gamma * step_spread_[j];

@@ -119,9 +119,10 @@ void HostEngine::scale(double t, Dual& A) {
 
 DualSums HostEngine::sums(const Dual& A) {
   DualSums out;
+  RowScratch scratch;
   for (std::int64_t i = 0; i < problem_.n; ++i) {
     const RowView alpha = on_host(A)[i];
-    out.c_alpha += problem_.weight(i) * dot_c(problem_.margins(i), problem_.label(i), alpha);
+    out.c_alpha += problem_.weight(i) * worth(problem_.loss, problem_.margins(i), problem_.label(i), alpha, scratch);
     out.alpha_norm2 += problem_.weight(i) * squared_norm(alpha);
   }
   return out;
@@ -145,7 +146,8 @@ InsideSums HostEngine::put_inside(Dual& A) {
     out.over = std::max(out.over, ratio - 1.0);
     const double furthest = std::sqrt(squared_norm(alpha)) + 2.0 * distance;
     const long double x = omega * reach(i);
-    out.c_alpha += static_cast<long double>(omega) * dot_c(problem_.margins(i), problem_.label(i), alpha);
+    out.c_alpha +=
+        static_cast<long double>(omega) * worth(problem_.loss, problem_.margins(i), problem_.label(i), alpha, scratch);
     if (distance > 0.0) out.c_alpha -= static_cast<long double>(omega) * largest_margin(problem_, i) * distance;
     out.alpha_norm2 += static_cast<long double>(omega) * furthest * furthest;
     out.terms += x * absolute_sum(alpha);

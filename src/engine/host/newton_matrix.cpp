@@ -46,6 +46,18 @@ void append_projector(std::int64_t i, RowView u, const Face& face, double factor
   }
 }
 
+// With softmax the derivative of the maximiser is its covariance over T, all m classes in it: p_a (1 if a = b) - p_a
+// p_b.
+void append_covariance(std::int64_t i, std::int64_t y, RowView u, double factor, std::vector<PairEntry>& entries) {
+  const auto p = [y](const Entry& entry) { return entry.column == y ? 1.0 - entry.value : -entry.value; };
+  for (std::size_t a = 0; a < u.size(); ++a) {
+    for (std::size_t b = 0; b <= a; ++b) {
+      const double value = (a == b ? p(u[a]) : 0.0) - p(u[a]) * p(u[b]);
+      entries.push_back({i, pair_of(u[a].column, u[b].column), factor * value});
+    }
+  }
+}
+
 // Which rows count, and for how many: all that may be free, or some by chance, the heavier the likelier. A sample of
 // many times as many rows as there are weights is as good, and where the smoothing is large nearly all rows are free.
 class Sample {
@@ -82,8 +94,14 @@ void group_projectors(const Problem& problem, const HostDual& U, double smoothin
       if (u.size() < 2 || !(problem.weight(i) > 0.0)) continue;
       const double times = sample.stands_for(i);
       if (times == 0.0) continue;
+      auto& entries = found[static_cast<std::size_t>(piece)];
+      const double factor = times * problem.factor(i);
+      if (problem.loss.entropic()) {
+        append_covariance(i, problem.label(i), u, factor / problem.loss.temperature, entries);
+        continue;
+      }
       find_face(problem.loss, problem.label(i), u, face, scratch);
-      append_projector(i, u, face, times * problem.factor(i) / smoothing, found[static_cast<std::size_t>(piece)]);
+      append_projector(i, u, face, factor / smoothing, entries);
     }
   });
   by_pair.sort(pair_of(problem.m, 0), [&](const auto& visit) {

@@ -64,7 +64,7 @@ void ascend_row(const Problem& problem, std::int64_t i, const T* s, RowView alph
   sums.phi += omega * row_loss(problem, i, s, space);
   mix(1.0 + mu, alpha, -mu, alpha_old, space.alpha_mu);
   block_step(problem.loss, delta, s, problem.m, y, q, space.alpha_mu, next, space.scratch);
-  sums.c_alpha += omega * dot_c(delta, y, next);
+  sums.c_alpha += omega * worth(problem.loss, delta, y, next, space.scratch);
   sums.alpha_norm2 += omega * squared_norm(next);
   mix(1.0, next, -1.0, space.alpha_mu, space.step);
   sums.distance2 += omega * squared_norm(space.step);
@@ -76,6 +76,13 @@ void newton_row(const Problem& problem, const Loss& smooth, std::int64_t i, cons
   const RowMargins delta = problem.margins(i);
   const std::int64_t y = problem.label(i);
   const double omega = problem.weight(i);
+  if (smooth.smoothing == 0.0) {  // softmax needs none
+    const VertexValue at = vertex(smooth, delta, s, problem.m, y, space.u, space.scratch);
+    sums.phi += omega * at.phi;
+    sums.smoothed += omega * at.phi;
+    sums.c_u += omega * at.c_u;
+    return;
+  }
   sums.phi += omega * row_loss(problem, i, s, space);
   sums.smoothed += omega * envelope(smooth, delta, s, problem.m, y, space.u, space.scratch);
   sums.c_u += omega * dot_c(delta, y, space.u);
@@ -99,18 +106,24 @@ bool all_finite(const double* s, std::int64_t m) {
 
 // Each score is off by `off` at most. The loss grows with them by at most sum(rho), and the envelope by the beta it has
 // and those it can gain on the way. What underflows is off by `least`, and then multiplied or divided by the smoothing.
+// Softmax sums m exponentials of numbers of up to 700, each off by as many roundings, or 0 below that.
 LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, const double* s, double off,
                      RowSpace& space) {
   constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
   constexpr double least = std::numeric_limits<double>::denorm_min();
   const LossBound at = loss_bound(loss, problem.margins(i), s, problem.m, problem.label(i), space.u, space.scratch);
   const auto m = static_cast<double>(problem.m), K = static_cast<double>(loss.K());
-  double rate = loss.rho_sum(), flushed = least * m;
+  double rate = loss.rho_sum(), flushed = least * m, roundings = K + 8.0;
+  if (loss.entropic()) {
+    constexpr double furthest = 700.0, vanished = 1e-304;
+    roundings = m + furthest + 64.0;
+    flushed += vanished * m * loss.temperature;
+  }
   if (loss.smoothing > 0.0) {
     rate = std::min(rate, at.beta_sum + m * off / loss.smoothing);
     flushed *= 1.0 + loss.smoothing + 1.0 / loss.smoothing;
   }
-  return {at.phi, rate * off + unit_roundoff * (K + 8.0) * at.phi + flushed};
+  return {at.phi, rate * off + unit_roundoff * roundings * at.phi + flushed};
 }
 
 }  // namespace
@@ -156,7 +169,7 @@ LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, d
                       RowSpace& space, bool least) {
   if (!all_finite(s, problem.m)) return {NAN, 0.0};
   // Without scores and margins there is nothing that could be rounded.
-  if (longest == 0.0 && !(largest_margin(problem, i) > 0.0)) return {0.0, 0.0};
+  if (longest == 0.0 && !(largest_margin(problem, i) > 0.0) && !problem.loss.entropic()) return {0.0, 0.0};
   const double off = score_error(problem, longest, terms);
   LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
   if (problem.loss.smoothing == 0.0) {

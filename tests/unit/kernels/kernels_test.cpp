@@ -382,5 +382,47 @@ TEST(Kernels, AgreeWithNaiveLoops) {
   }
 }
 
+// How many units in the last place a is from b.
+double units(double a, long double b) {
+  const double ulp = std::nextafter(std::abs(static_cast<double>(b)), INFINITY) - std::abs(static_cast<double>(b));
+  return static_cast<double>(std::abs(static_cast<long double>(a) - b)) / ulp;
+}
+
+TEST(Kernels, ExponentialsAndLogarithmsAreRightToTwoUnits) {
+  for (const Kernels* set : runnable()) {
+    SCOPED_TRACE(set->name);
+    Rng rng(11);
+    std::vector<double> x(20003), out(x.size());
+    for (std::size_t e = 0; e < x.size(); ++e) {
+      x[e] = (rng.uniform() * 2.0 - 1.0) * std::pow(10.0, static_cast<double>(e % 18) - 15.0);
+      if (std::abs(x[e]) > 700.0) x[e] = -700.0;
+    }
+    set->exponentials(x.data(), static_cast<std::int64_t>(x.size()) - 1, out.data());
+    for (std::size_t e = 0; e + 1 < x.size(); ++e) {
+      if (x[e] == -700.0) continue;
+      EXPECT_LE(units(out[e], std::exp(static_cast<long double>(x[e]))), 2.0) << x[e];
+    }
+    EXPECT_EQ(out.back(), 0.0) << "beyond the end";
+    const std::vector<double> edges{0.0, -0.0, -700.1, -1e300, -INFINITY, 1.0};
+    set->exponentials(edges.data(), 6, out.data());
+    EXPECT_EQ(std::vector<double>(out.begin(), out.begin() + 5), (std::vector<double>{1.0, 1.0, 0.0, 0.0, 0.0}));
+    for (std::size_t e = 0; e < x.size(); ++e) {
+      x[e] = e % 3 == 0 ? 1.0 + x[e] * 1e-3 : std::exp(std::abs(x[e]) * (e % 2 == 0 ? 1.0 : -1.0));
+      if (!(x[e] > 1e-300)) x[e] = 1e-300;
+    }
+    set->logarithms(x.data(), static_cast<std::int64_t>(x.size()), out.data());
+    for (std::size_t e = 0; e < x.size(); ++e) {
+      if (x[e] == 1.0) {
+        EXPECT_EQ(out[e], 0.0);
+      } else {
+        EXPECT_LE(units(out[e], std::log(static_cast<long double>(x[e]))), 2.0) << x[e];
+      }
+    }
+    const double zero = 0.0;
+    set->logarithms(&zero, 1, out.data());
+    EXPECT_TRUE(std::isfinite(out[0]));
+  }
+}
+
 }  // namespace
 }  // namespace topwolf

@@ -186,6 +186,13 @@ Trial random_trial(std::uint64_t seed) {
   }
   TrainOptions& options = trial.options;
   options.loss = random_loss(rng, m, reach, trial.words);
+  // Drawn apart, for the same reason.
+  if (Rng apart(seed ^ 0x50f7); apart.below(5) == 0) {
+    options.loss = {};
+    options.loss.name = LossName::softmax;
+    if (apart.uniform() < 0.6) options.loss.temperature = power(apart, -5.5, 5.5);
+    trial.words += " instead: " + to_string(options.loss);
+  }
   if (rng.uniform() < 0.3) add_costs(rng, n, m, trial);
   if (rng.uniform() < 0.2 && options.loss.cost_matrix.empty()) add_structure(rng, m, trial);
   options.C = rng.uniform() < 0.3 ? 1.0 : power(rng, -reach.C, reach.C);
