@@ -14,6 +14,7 @@ int run_inspect(const Arguments& arguments);
 int run_convert(const Arguments& arguments);
 int run_verify(const Arguments& arguments);
 int run_audit(const Arguments& arguments);
+int run_calibrate(const Arguments& arguments);
 int run_demo(const Arguments& arguments);
 
 }  // namespace topwolf::cli

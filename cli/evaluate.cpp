@@ -45,6 +45,13 @@ int run_evaluate(const Arguments& arguments) {
   }
   document["mean_cost"] = cost;
   if (costs) table += fmt::format("{:<14}{:>10.4f}\n", "mean cost", cost);
+  const bool known = std::any_of(y.begin(), y.end(), [](std::int32_t label) { return label >= 0; });
+  if (model.temperature > 0.0 && known) {
+    const ProbabilityErrors found = probability_errors(predictor, X, y, model.temperature, threads_of(arguments));
+    add_probability_errors(document, found);
+    table += fmt::format("{:<14}{:>10.4f}\n{:<14}{:>10.4f}\n{:<14}{:>8.2f} %\n", "log loss", found.log_loss,
+                         "Brier score", found.brier, "calibration", 100.0 * found.calibration);
+  }
   document["n"] = X.rows();
   document["m"] = model.m();
   document["warnings"] = warnings.sentences();

@@ -63,6 +63,8 @@ int run_command(Command command, const std::vector<std::string>& words) {
       return run_verify(arguments);
     case Command::audit:
       return run_audit(arguments);
+    case Command::calibrate:
+      return run_calibrate(arguments);
     case Command::demo:
       break;
   }

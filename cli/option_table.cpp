@@ -21,8 +21,9 @@ constexpr unsigned inspect = bit(Command::inspect);
 constexpr unsigned convert = bit(Command::convert);
 constexpr unsigned verify = bit(Command::verify);
 constexpr unsigned audit = bit(Command::audit);
+constexpr unsigned calibrate = bit(Command::calibrate);
 constexpr unsigned demo = bit(Command::demo);
-constexpr unsigned reading = training | predict | evaluate | inspect | convert | verify | audit;
+constexpr unsigned reading = training | predict | evaluate | inspect | convert | verify | audit | calibrate;
 
 constexpr std::array command_rows{
     CommandRow{
@@ -52,7 +53,9 @@ constexpr std::array command_rows{
                "topwolf predict -k 5 --scores test.svm model.topwolf"},
     CommandRow{Command::evaluate, "evaluate", "DATA MODEL", "Measure the top-1, top-3, top-5 and top-10 errors.",
                "The top-k error is the share of rows whose label is not among the k best classes. A label that was not "
-               "seen in training is wrong at every k. With costs also the mean cost of the best class.",
+               "seen in training is wrong at every k. With costs also the mean cost of the best class; of a model with "
+               "probabilities the log loss, the Brier score (0 to 2) and the calibration error: by how much its best "
+               "class's probability differs from how often it is right, in 15 bins.",
                "topwolf evaluate test.svm model.topwolf --json"},
     CommandRow{Command::inspect, "inspect", "FILE", "Say what a model or a data file holds.",
                "FILE is a .topwolf model, a LIBLINEAR model or any data file that train reads.",
@@ -78,6 +81,13 @@ constexpr std::array command_rows{
         "its "
         "dual, a lower bound of the optimum.",
         "topwolf audit train.svm train.svm.model -c 1"},
+    CommandRow{
+        Command::calibrate, "calibrate", "DATA MODEL", "Make probabilities of a model's scores.",
+        "Finds the temperature T at which e^(score / T), over the sum of all classes, fits the labels of DATA best "
+        "(log loss), and keeps it in the model, for predict --probabilities and evaluate. DATA must be rows that "
+        "the model was not trained on: of those it is too sure. Models of softmax give probabilities without "
+        "this, and better ones with it.",
+        "topwolf calibrate held_out.svm model.topwolf"},
     CommandRow{Command::demo, "demo", "", "Train on generated data: no file, no network.",
                "Generates 200 classes in 40 groups of look-alikes, trains max-hinge and usunier with k = 20, and shows "
                "certificates and test errors.",
@@ -165,6 +175,8 @@ constexpr std::array option_rows{
               "Stop after this many seconds of training; of the whole job, for sweep and cv."},
     OptionRow{"", 'k', "K", "", "1", "Prediction", predict, "How many classes to print, from 1 to m."},
     OptionRow{"scores", 0, "", "", "", "Prediction", predict, "Print the score after each label."},
+    OptionRow{"probabilities", 0, "", "", "", "Prediction", predict,
+              "Print the probability after each label: of models of softmax, or that calibrate has seen."},
     OptionRow{"to", 0, "topwolf|liblinear", "topwolf|liblinear", "by TO's name", "Conversion", convert,
               "The format of a model."},
     OptionRow{"output-labels", 0, "FILE", "", "", "Conversion", convert,
@@ -229,18 +241,19 @@ constexpr std::array option_rows{
     OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict,
               "Where the predictions go; - is standard output, too."},
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
+    OptionRow{"output", 'o', "FILE", "", "MODEL itself", "Output", calibrate, "Where the model goes."},
     OptionRow{
         "dry-run", 0, "", "", "", "Output", training,
         "Read the data, print what would be done and what it would take (method, memory, passes and seconds), and "
         "write nothing. The exit code is 6 where the memory is too little."},
-    OptionRow{"json", 0, "", "", "", "Output", training | evaluate | inspect | verify | audit,
+    OptionRow{"json", 0, "", "", "", "Output", training | evaluate | inspect | verify | audit | calibrate,
               "Print exactly one JSON document on standard output."},
     OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo,
               "No progress on standard error; warnings are still shown."},
     OptionRow{"quiet", 'q', "", "", "", "Output", predict,
               "Do not print the top-k errors and the mean cost of rows that have labels."},
     OptionRow{
-        "force", 0, "", "", "", "Output", training | predict | convert | demo,
+        "force", 0, "", "", "", "Output", training | predict | convert | calibrate | demo,
         "Replace files that are read-only, and by a model, a dual or a checkpoint also files that are no such; without "
         "it they are refused."},
     OptionRow{"help", 'h', "", "", "", "Output", reading | demo, "Print this help."},

@@ -9,7 +9,7 @@
 
 namespace topwolf::cli {
 
-enum class Command : unsigned { train, sweep, cv, predict, evaluate, inspect, convert, verify, audit, demo };
+enum class Command : unsigned { train, sweep, cv, predict, evaluate, inspect, convert, verify, audit, calibrate, demo };
 
 struct CommandRow {
   Command id;

@@ -16,14 +16,17 @@
 namespace topwolf::cli {
 namespace {
 
-std::string to_lines(const TopK& best, const ClassList& classes, bool with_scores) {
+std::string to_lines(const TopK& best, const ClassList& classes, std::string_view number) {
   std::string text;
   const auto k = static_cast<std::size_t>(best.k);
   std::vector<std::string> names;
   for (const std::string& name : classes.names) names.push_back(escape_field(name));
   for (std::size_t i = 0; i < best.classes.size(); ++i) {
     text += names[static_cast<std::size_t>(best.classes[i])];
-    if (with_scores) fmt::format_to(std::back_inserter(text), "\t{:.9g}", best.scores[i]);
+    if (!number.empty()) {
+      text += '\t';
+      fmt::format_to(std::back_inserter(text), fmt::runtime(number), best.scores[i]);
+    }
     text += (i + 1) % k == 0 ? '\n' : '\t';
   }
   return text;
@@ -58,6 +61,8 @@ int run_predict(const Arguments& arguments) {
     check_output(arguments, output,
                  {path, arguments.required_positional(1), arguments.text("labels"), arguments.text("margins"),
                   arguments.text("class-features")});
+  if (arguments.has("scores") && arguments.has("probabilities"))
+    fail(ErrorKind::option, "--scores and --probabilities both say what follows a label; give one of them");
   const RowOptions options = row_options(arguments, path);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
   if (k > model.m())
@@ -66,8 +71,10 @@ int run_predict(const Arguments& arguments) {
   RawDataset raw = load_rows_for(model, options, {.labels = false}, warnings.teller());
   const Features X(std::move(raw.X));
   const Predictor predictor(model, Rows::normalized, threads_of(arguments));
-  const TopK best = predictor.top_k(X, k, threads_of(arguments));
-  write_text(output, to_lines(best, model.classes, arguments.has("scores")));
+  const bool probabilities = arguments.has("probabilities");
+  const TopK best =
+      probabilities ? predictor.likeliest(X, k, threads_of(arguments)) : predictor.top_k(X, k, threads_of(arguments));
+  write_text(output, to_lines(best, model.classes, probabilities ? "{:.6g}" : arguments.has("scores") ? "{:.9g}" : ""));
   finish_output();
   if (!arguments.has("quiet")) print_errors(options, model, predictor, X, raw);
   return 0;

@@ -89,6 +89,12 @@ void add_certificate(Json& document, const Certificate& certificate) {
   document["relative_gap"] = certificate.relative_gap();
 }
 
+void add_probability_errors(Json& document, const ProbabilityErrors& errors) {
+  document["log_loss"] = errors.log_loss;
+  document["brier_score"] = errors.brier;
+  document["calibration_error"] = errors.calibration;
+}
+
 std::string dump(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -7,6 +7,7 @@
 
 #include "topwolf/dataset.hpp"
 #include "topwolf/model.hpp"
+#include "topwolf/probabilities.hpp"
 #include "topwolf/train.hpp"
 
 namespace topwolf::cli {
@@ -32,6 +33,7 @@ std::string status_sentence(Status status, std::int64_t iterations);
 void add_loss(Json& document, const LossSpec& loss);
 
 void add_certificate(Json& document, const Certificate& certificate);
+void add_probability_errors(Json& document, const ProbabilityErrors& errors);
 
 // The document as text. Labels and names of files may be any bytes; those that are not UTF-8 are replaced.
 std::string dump(const Json& document);

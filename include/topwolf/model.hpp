@@ -27,6 +27,7 @@ struct Classifier {
   Normalization normalization;               // how rows are prepared before they meet W
   int index_base = 1;                        // of LIBSVM text that it is given
   std::string label_column;                  // of the CSV file it was trained on, where it was named
+  double temperature = 0.0;                  // T of its probabilities, e^(s_j / T) over the sum; 0: it gives none
 
   // How many classes there are.
   std::int64_t m() const { return classes.size(); }
@@ -132,6 +133,13 @@ class Predictor {
   TopK top_k(const Features& X, std::int64_t k, int threads = 0) const;
   // n: the best class of each row.
   std::vector<std::int32_t> predict(const Features& X, int threads = 0) const;
+
+  // Of the classifier; 0: it gives no probabilities, and the two that follow throw Error{data}.
+  double temperature() const;
+  // P (n x m), row-major, where the caller wants them: rows sum to 1.
+  void probabilities_into(const Features& X, double* P, int threads = 0) const;
+  // top_k() with probabilities in the place of scores.
+  TopK likeliest(const Features& X, std::int64_t k, int threads = 0) const;
 
  private:
   struct Prepared;

@@ -15,6 +15,7 @@
 #include "topwolf/options.hpp"
 #include "topwolf/plan.hpp"
 #include "topwolf/prepare.hpp"
+#include "topwolf/probabilities.hpp"
 #include "topwolf/result.hpp"
 #include "topwolf/select.hpp"
 #include "topwolf/structure.hpp"

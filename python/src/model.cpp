@@ -65,6 +65,7 @@ nb::dict classifier_dict(Classifier classifier) {
   out["normalization_scale"] = numbers_or_none(std::move(classifier.normalization.scale), {scales});
   out["index_base"] = classifier.index_base;
   out["label_column"] = classifier.label_column;
+  out["temperature"] = classifier.temperature;
   return out;
 }
 
@@ -114,6 +115,7 @@ Classifier to_classifier(const nb::dict& fields) {
   }
   if (fields.contains("precision")) out.precision = enum_from<Precision>(fields, "precision");
   if (fields.contains("index_base")) out.index_base = nb::cast<int>(fields["index_base"]);
+  if (fields.contains("temperature")) out.temperature = nb::cast<double>(fields["temperature"]);
   if (fields.contains("label_column")) out.label_column = nb::cast<std::string>(fields["label_column"]);
   if (static_cast<std::int64_t>(out.W.size()) != out.m() * out.D()) {
     throw nb::value_error("coef_ and intercept_ do not fit the classes and the features");
@@ -149,12 +151,15 @@ Model to_model(const nb::dict& classifier, const nb::dict& provenance) {
   return {to_classifier(classifier), to_provenance(provenance)};
 }
 
-nb::object scores_of(const Predictor& predictor, const PyFeatures& features, int threads) {
+using MatrixOf = void (Predictor::*)(const Features&, double*, int) const;
+
+template <MatrixOf matrix>
+nb::object matrix_of(const Predictor& predictor, const PyFeatures& features, int threads) {
   const auto n = static_cast<std::size_t>(features.X.rows()), m = static_cast<std::size_t>(predictor.m());
   std::unique_ptr<double[]> S(new double[n * m]);  // not cleared: that would take a good part of the time
   {
     const Released released;
-    predictor.scores_into(features.X, S.get(), threads);
+    (predictor.*matrix)(features.X, S.get(), threads);
   }
   nb::capsule owner(S.get(), [](void* p) noexcept { delete[] static_cast<double*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, double>(S.release(), {n, m}, owner));
@@ -188,7 +193,22 @@ void bind_predictor(nb::module_& module) {
             new (self) Predictor(classifier, Rows::raw, threads);
           },
           nb::arg("classifier"), nb::arg("threads"))
-      .def("scores", &scores_of, nb::arg("X"), nb::arg("threads"), "Scores (n x m) of every class.")
+      .def("scores", &matrix_of<&Predictor::scores_into>, nb::arg("X"), nb::arg("threads"),
+           "Scores (n x m) of every class.")
+      .def("probabilities", &matrix_of<&Predictor::probabilities_into>, nb::arg("X"), nb::arg("threads"),
+           "Probabilities (n x m) of every class.")
+      .def(
+          "calibrate",
+          [](const Predictor& predictor, const PyFeatures& features, const LabelArray& y, const nb::object& weights,
+             int threads) {
+            const std::vector<std::int32_t> labels = to_vector(y);
+            const std::vector<double> omega =
+                weights.is_none() ? std::vector<double>() : to_vector(nb::cast<DoubleArray>(weights));
+            const Released released;
+            return calibrate(predictor, features.X, labels, threads, omega);
+          },
+          nb::arg("X"), nb::arg("y"), nb::arg("weights").none(), nb::arg("threads"),
+          "The temperature that fits the labels best.")
       .def("top_k", &top_k_of, nb::arg("X"), nb::arg("k"), nb::arg("threads"),
            "Class numbers and scores (n x k), best first.")
       .def("top_k_errors", &top_k_errors_of, nb::arg("X"), nb::arg("y"), nb::arg("ks"), nb::arg("threads"),

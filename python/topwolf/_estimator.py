@@ -136,6 +136,8 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         ``class_features @ V`` (for two classes the difference of its rows) without that column, rounded to the type
         of X, and the certificate is about V.
     classes_ : ndarray of shape (n_classes,)
+    temperature_ : float
+        Of `predict_proba`: that of ``softmax``, or what `calibrate` found. Others have none.
     n_iter_ : int
         Passes made.
     k_ : int

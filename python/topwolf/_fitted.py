@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _core
 from ._features import checked, to_features
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 MatrixLike = Any  # array-like or sparse
 Path = str | os.PathLike[str]
+
+
+def _gives_probabilities(clf):
+    """Before it is fitted, and after."""
+    fitted = getattr(clf, "_classifier", None)
+    if fitted is None:
+        return getattr(clf, "loss", None) == "softmax"
+    return fitted.get("temperature", 0.0) > 0.0
 
 
 class FittedClassifier(Certified):
@@ -52,6 +61,59 @@ class FittedClassifier(Certified):
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the highest score for each row of X."""
         return self.predict_top_k(X, k=1)[:, 0]
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Probabilities of the classes, in the order of `classes_`: ``exp(scores / temperature_)``, over their sum.
+
+        Of ``loss="softmax"``, and of any loss after `calibrate`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        fitted = self._snapshot()
+        features = fitted._features(X)
+        return fitted._predictor().probabilities(features, fitted._threads())
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Logarithms of `predict_proba`, to the last digit where that rounds to 0 or 1."""
+        fitted = self._snapshot()
+        features = fitted._features(X)
+        scores = fitted._predictor().scores(features, fitted._threads()) / fitted.temperature_
+        scores -= scores.max(axis=1, keepdims=True)
+        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+    def calibrate(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
+        """Fit the temperature of `predict_proba` to rows that were not trained on.
+
+        One number is fitted, by the least log loss (temperature scaling), so that predictions stay what they were.
+        Weights and certificate stay, too. Labels that are none of `classes_` are left out.
+
+        Returns
+        -------
+        self
+        """
+        fitted = self._snapshot()
+        features = fitted._features(X)
+        labels = fitted._class_numbers(np.asarray(y).ravel())
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._set_temperature(fitted._predictor().calibrate(features, labels, sample_weight, fitted._threads()))
+        return self
+
+    @property
+    def temperature_(self) -> float:
+        """Of `predict_proba`."""
+        check_is_fitted(self)
+        if not _gives_probabilities(self):
+            raise AttributeError("This classifier gives no probabilities: its loss is not softmax, and it was not calibrated.")
+        return self._classifier["temperature"]
+
+    def _set_temperature(self, temperature):
+        self._classifier = {**self._classifier, "temperature": temperature}
+        self._ready = Ready()
 
     def predict_top_k(
         self, X: MatrixLike, k: int | None = None, return_scores: bool = False
@@ -143,6 +205,7 @@ class FittedClassifier(Certified):
             "class_names": [str(j) for j in range(len(labels))],
             "class_features": phi,
             "class_weights": fitted.class_coef_.astype(np.float64),
+            "temperature": 0.0,  # its probabilities were those of other classes
         }
         no_loss = {"loss": "max-hinge", "k": None, "rho": None, "smoothing": 0.0, "temperature": None, "cost_matrix": None}
         other._take(classifier, {**without_claim(fitted._provenance), **no_loss}, fitted.coef_.dtype)
@@ -159,7 +222,8 @@ class FittedClassifier(Certified):
     def to_onnx(self, path: Path | None = None) -> Any:
         """The classifier as an ONNX model; needs the package onnx.
 
-        Input ``X`` of the type of `coef_`; outputs ``label`` and ``scores`` (n_samples, n_classes), also for two classes.
+        Input ``X`` of the type of `coef_`; outputs ``label`` and ``scores`` (n_samples, n_classes), also for two classes,
+        and ``probabilities`` where there is `predict_proba`.
         Returns the model, and writes it to `path` where one is given.
         """
         check_is_fitted(self)

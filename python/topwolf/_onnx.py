@@ -29,22 +29,26 @@ def to_onnx(clf, path):
     else:  # floats that are labels are whole numbers
         classes, label_type = clf.classes_.astype(np.int64), TensorProto.INT64
     number = TensorProto.FLOAT if coef.dtype == np.float32 else TensorProto.DOUBLE
+    nodes, outputs, numbers = _probabilities(clf, number, coef.dtype, helper, numpy_helper)
     graph = helper.make_graph(
         [
             helper.make_node("Gemm", ["X", "coef", "intercept"], ["scores"], transB=1),
             helper.make_node("ArgMax", ["scores"], ["best"], axis=1, keepdims=0),
             helper.make_node("Gather", ["classes", "best"], ["label"]),
+            *nodes,
         ],
         "topwolf",
         [helper.make_tensor_value_info("X", number, ["n", clf.n_features_in_])],
         [
             helper.make_tensor_value_info("label", label_type, ["n"]),
             helper.make_tensor_value_info("scores", number, ["n", len(clf.classes_)]),
+            *outputs,
         ],
         [
             numpy_helper.from_array(coef, "coef"),
             numpy_helper.from_array(intercept, "intercept"),
             numpy_helper.from_array(classes, "classes"),
+            *numbers,
         ],
     )
     model = helper.make_model(
@@ -54,3 +58,17 @@ def to_onnx(clf, path):
     if path is not None:
         onnx.save(model, path)
     return model
+
+
+def _probabilities(clf, number, dtype, helper, numpy_helper):
+    """Nodes, outputs and constants of them, where the classifier gives any."""
+    if not hasattr(clf, "predict_proba"):
+        return [], [], []
+    return (
+        [
+            helper.make_node("Div", ["scores", "temperature"], ["scaled"]),
+            helper.make_node("Softmax", ["scaled"], ["probabilities"], axis=1),
+        ],
+        [helper.make_tensor_value_info("probabilities", number, ["n", len(clf.classes_)])],
+        [numpy_helper.from_array(np.array(clf.temperature_, dtype), "temperature")],
+    )

@@ -268,6 +268,7 @@ center, class_weight, n_jobs, random_state, verbose
         m, dtype = len(self.classes_), working_dtype(X)
         columns = _core.kept_columns(to_features(X), m)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        temperature = (1.0 if self.temperature is None else float(self.temperature)) if self.loss == "softmax" else 0.0
 
         def judge(fold, weights):
             weights = weights.reshape(m, -1)
@@ -275,7 +276,7 @@ center, class_weight, n_jobs, random_state, verbose
                 weights = antisymmetric(weights, dtype)
             fitted = TopwolfClassifier(cost_matrix=self.cost_matrix, fit_intercept=self.fit_intercept, n_jobs=1)
             fitted.classes_, fitted.n_features_in_, fitted.k_ = self.classes_, self.n_features_in_, 1
-            fitted._take_weights(bare_classifier(weights, columns, self.n_features_in_, bias), dtype)
+            fitted._take_weights(bare_classifier(weights, columns, self.n_features_in_, bias, temperature), dtype)
             held_out = folds[fold][1]
             return -float(scorer(fitted, X[held_out], labels[held_out]))
 

@@ -67,10 +67,10 @@ def every_class(rows):
     return np.concatenate([-rows, rows]) / 2 if len(rows) == 1 else rows
 
 
-def bare_classifier(weights, columns, d, bias):
-    """The fields of a classifier (m x D) of which only the weights matter."""
+def bare_classifier(weights, columns, d, bias, temperature=0.0):
+    """The fields of a classifier (m x D) of which only the weights matter, and its probabilities."""
     names = [str(j) for j in range(len(weights))]
-    return {"weights": weights, "columns": columns, "d": d, "bias": bias, "class_names": names, "class_features": None, "class_weights": None}
+    return {"weights": weights, "columns": columns, "d": d, "bias": bias, "class_names": names, "class_features": None, "class_weights": None, "temperature": temperature}
 
 
 class Certified:

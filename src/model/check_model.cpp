@@ -103,6 +103,7 @@ void check_classifier(const Classifier& model, const std::string& path) {
   check.size(model.normalization.scale, model.normalization.kind == NormalizeKind::maxabs ? model.d : 0,
              "normalization scales");
   check.all_within(model.normalization.scale, 0.0, "normalization scales");
+  check.one_within(model.temperature, 0.0, "temperature of probabilities");
   check.require(model.index_base == 0 || model.index_base == 1,
                 "the model's index_base is {}, where 0 and 1 are possible", model.index_base);
 }

@@ -34,10 +34,10 @@ using nlohmann::json;
 constexpr const char* format_name = "topwolf-model";
 constexpr std::int64_t format_version = 5;
 
-// The oldest that can say it, for older programs' sake: 5 with softmax, 4 with a mean, 3 with weights for some columns
-// only, 2 with class features.
+// The oldest that can say it, for older programs' sake: 5 with softmax or probabilities, 4 with a mean, 3 with weights
+// for some columns only, 2 with class features.
 std::int64_t version_for(const Model& model) {
-  if (traits(model.provenance.loss.name).takes_temperature) return 5;
+  if (traits(model.provenance.loss.name).takes_temperature || model.temperature > 0.0) return 5;
   return !model.provenance.mean.empty() ? 4 : !model.columns.empty() ? 3 : model.class_features.rows() > 0 ? 2 : 1;
 }
 
@@ -67,6 +67,7 @@ json make_metadata(const Model& model) {
   if (model.class_features.rows() > 0) {
     metadata["class_features"] = {{"columns", model.class_features.cols()}, {"sparse", model.class_features.sparse()}};
   }
+  if (model.temperature > 0.0) metadata["probabilities"] = {{"temperature", model.temperature}};
   if (!model.label_column.empty()) metadata["label_column"] = model.label_column;
   if (!made.search.empty()) metadata["search"] = json::parse(made.search);
   if (made.claim) {
@@ -147,6 +148,7 @@ Model read_fields(const Fields& fields) {
   model.classes = {fields.name<LabelType>("label_type"), fields.list<std::string>("classes")};
   model.normalization.kind = fields.name<NormalizeKind>("normalization");
   model.index_base = fields.integer<std::int32_t>("index_base");
+  if (fields.has("probabilities")) model.temperature = fields.object("probabilities").number("temperature");
   if (fields.has("label_column")) model.label_column = fields.text("label_column");
   model.provenance = read_provenance(fields);
   return model;

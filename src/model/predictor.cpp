@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <utility>
 #include <variant>
 
@@ -149,6 +150,15 @@ void add_products(const CsrView<T>& X, const Tiles<W>& weights, std::int64_t fro
   }
 }
 
+// e^(s_j / T) over the sum of all, in the place of s (m).
+void soften(double* s, std::int64_t m, double temperature) {
+  const double top = *std::max_element(s, s + m);
+  for (std::int64_t j = 0; j < m; ++j) s[j] = (s[j] - top) / temperature;
+  kernels().exponentials(s, m, s);
+  const double sum = std::accumulate(s, s + m, 0.0);
+  for (std::int64_t j = 0; j < m; ++j) s[j] /= sum;
+}
+
 // The k best of s (m), best first; ties to the lower class, and what is not a number comes last.
 void best_of(const double* s, std::int64_t m, std::int64_t k, std::vector<std::int32_t>& picked) {
   double least = -std::numeric_limits<double>::infinity();
@@ -170,6 +180,7 @@ struct Predictor::Prepared {
       : d(classifier.d),
         m(classifier.m()),
         pitch(class_pitch(m)),
+        temperature(classifier.temperature),
         columns(classifier.columns),
         weights(all_float32(classifier) ? Weights(tiles_of<float>(classifier, threads))
                                         : Weights(tiles_of<double>(classifier, threads))) {
@@ -201,9 +212,35 @@ struct Predictor::Prepared {
   template <class Visit>
   void for_rows(const Features& X, int threads, const Visit& visit) const;
 
+  // values(s): what is told of the best, class by class, from the scores s (m).
+  template <class Values>
+  TopK top_k(const Features& X, std::int64_t k, int threads, const Values& values) const {
+    if (k < 1 || k > m) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}", k, m, m);
+    TopK top{k, std::vector<std::int32_t>(static_cast<std::size_t>(X.rows() * k)),
+             std::vector<double>(static_cast<std::size_t>(X.rows() * k))};
+    for_rows(X, threads, [&](std::int64_t i, const double* s) {
+      std::vector<std::int32_t> picked;
+      best_of(s, m, k, picked);
+      const auto told = values(s);
+      for (std::int64_t r = 0; r < k; ++r) {
+        const auto at = static_cast<std::size_t>(i * k + r);
+        top.classes[at] = picked[static_cast<std::size_t>(r)];
+        top.scores[at] = told[static_cast<std::size_t>(top.classes[at])];
+      }
+    });
+    return top;
+  }
+
+  void check_temperature() const {
+    if (temperature > 0.0) return;
+    fail(ErrorKind::data,
+         "the model gives no probabilities: its loss is not softmax, and it was not calibrated (topwolf calibrate)");
+  }
+
   using Weights = std::variant<Tiles<float>, Tiles<double>>;
 
   std::int64_t d, m, pitch;
+  double temperature;
   Normalization normalization;  // still to be applied
   std::vector<std::int32_t> columns;
   std::vector<double> intercepts;  // m, or none
@@ -274,19 +311,30 @@ void Predictor::scores_into(const Features& X, double* S, int threads) const {
 
 TopK Predictor::top_k(const Features& X, std::int64_t k, int threads) const {
   const IeeeArithmetic ieee;
-  if (k < 1 || k > m()) fail(ErrorKind::data, "k is {}, but with {} classes it must be from 1 to {}", k, m(), m());
-  TopK top{k, std::vector<std::int32_t>(static_cast<std::size_t>(X.rows() * k)),
-           std::vector<double>(static_cast<std::size_t>(X.rows() * k))};
-  prepared_->for_rows(X, threads, [&, m = m()](std::int64_t i, const double* s) {
-    std::vector<std::int32_t> picked;
-    best_of(s, m, k, picked);
-    for (std::int64_t r = 0; r < k; ++r) {
-      const auto at = static_cast<std::size_t>(i * k + r);
-      top.classes[at] = picked[static_cast<std::size_t>(r)];
-      top.scores[at] = s[top.classes[at]];
-    }
+  return prepared_->top_k(X, k, threads, [](const double* s) { return s; });
+}
+
+double Predictor::temperature() const {
+  return prepared_->temperature;
+}
+
+void Predictor::probabilities_into(const Features& X, double* P, int threads) const {
+  const IeeeArithmetic ieee;
+  prepared_->check_temperature();
+  prepared_->for_rows(X, threads, [P, this](std::int64_t i, const double* s) {
+    std::copy(s, s + m(), P + i * m());
+    soften(P + i * m(), m(), temperature());
   });
-  return top;
+}
+
+TopK Predictor::likeliest(const Features& X, std::int64_t k, int threads) const {
+  const IeeeArithmetic ieee;
+  prepared_->check_temperature();
+  return prepared_->top_k(X, k, threads, [this](const double* s) {
+    std::vector<double> p(s, s + m());
+    soften(p.data(), m(), temperature());
+    return p;
+  });
 }
 
 std::vector<std::int32_t> Predictor::predict(const Features& X, int threads) const {

@@ -269,6 +269,7 @@ TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   model.classes = data_.classes;
   model.index_base = data_.index_base;
   model.normalization = data_.normalization;
+  model.temperature = fit.loss.temperature;
   Provenance& made = model.provenance;
   made.loss = resolved_spec(options.loss, fit.loss);
   made.lambda = fit.lambda;
