@@ -29,26 +29,35 @@ double share_of(std::span<const double> omega, double N, std::int64_t i) {
   return (omega.empty() ? 1.0 : omega[static_cast<std::size_t>(i)]) / N;
 }
 
+// A sum, and what its additions rounded off: the mean is part of what is certified, and rows may be many.
+struct Sums {
+  explicit Sums(std::int64_t count) : sum(static_cast<std::size_t>(count), 0.0), lost(sum) {}
+  void add(std::int64_t at, double value) {
+    double& before = sum[static_cast<std::size_t>(at)];
+    const double next = before + value, added = next - before;
+    lost[static_cast<std::size_t>(at)] += (before - (next - added)) + (value - added);
+    before = next;
+  }
+  std::vector<double> sum, lost;
+};
+
 template <class T>
-void add_rows(const DenseView<T>& X, std::span<const double> omega, double N, int threads, std::vector<double>& sum) {
+void add_rows(const DenseView<T>& X, std::span<const double> omega, double N, int threads, Sums& sums) {
   constexpr std::int64_t strip = 128;
   parallel_for((X.cols + strip - 1) / strip, threads, [&](std::int64_t task) {
     const std::int64_t to = std::min(X.cols, (task + 1) * strip);
     for (std::int64_t i = 0; i < X.rows; ++i) {
       const double share = share_of(omega, N, i);
       const T* const x = X.data + i * X.stride;
-      for (std::int64_t c = task * strip; c < to; ++c) {
-        sum[static_cast<std::size_t>(c)] += share * static_cast<double>(x[c]);
-      }
+      for (std::int64_t c = task * strip; c < to; ++c) sums.add(c, share * static_cast<double>(x[c]));
     }
   });
 }
 
 template <class T>
-void add_rows(const CsrView<T>& X, std::span<const double> omega, double N, int, std::vector<double>& sum) {
-  for_stored(X, [&](std::int64_t i, std::int64_t c, T x) {
-    sum[static_cast<std::size_t>(c)] += share_of(omega, N, i) * static_cast<double>(x);
-  });
+void add_rows(const CsrView<T>& X, std::span<const double> omega, double N, int, Sums& sums) {
+  for_stored(X,
+             [&](std::int64_t i, std::int64_t c, T x) { sums.add(c, share_of(omega, N, i) * static_cast<double>(x)); });
 }
 
 // Calls body(w, constant) for the features and the weight of the constant feature of every row of W.
@@ -67,9 +76,10 @@ void add_times(const std::vector<double>& mean, double factor, std::span<double>
 std::vector<double> mean_of(const FeatureView& view, std::span<const double> omega, double N, int threads) {
   return std::visit(
       [&](const auto& X) {
-        std::vector<double> sum(static_cast<std::size_t>(X.cols), 0.0);
-        add_rows(X, omega, N, threads, sum);
-        return sum;
+        Sums sums(X.cols);
+        add_rows(X, omega, N, threads, sums);
+        for (std::size_t c = 0; c < sums.sum.size(); ++c) sums.sum[c] += sums.lost[c];
+        return std::move(sums.sum);
       },
       view);
 }

@@ -110,23 +110,25 @@ struct Pass {
   Real dual = 0.0L;        // ... and D at a point of the dual set not below this
 };
 
-// Whether the model's mean is the rows', as near as two sums of the same numbers are.
+// Whether the model's mean is the rows', as near as two sums of the same numbers are. Far from 0 a mean moves the
+// objective by many times its own error: it may have next to none.
 bool is_mean(const Dataset& data, const Mean& mean, Real N) {
   const std::size_t d = mean.values.size();
   if (d == 0) return true;
   std::vector<Real> sum(d, 0.0L), size(d, 0.0L);
   constexpr Real lost = std::numeric_limits<double>::denorm_min();  // of a share, in double, that underflows
+  constexpr Real rounding = 1e-14L;                                 // of the terms, and long sums of them
   for (std::int64_t i = 0; i < data.X.rows(); ++i) {
     const Example example = example_of(data, 0.0, i);
     const Real share = (data.weights.empty() ? 1.0 : data.weights[i]) / N;
     for (std::size_t q = 0; q < example.column.size(); ++q) {
       sum[example.column[q]] += share * example.value[q];
-      size[example.column[q]] += (share + lost / verification_tolerance) * std::abs(example.value[q]);
+      size[example.column[q]] += (share + lost / rounding) * std::abs(example.value[q]);
     }
   }
   constexpr Real least = 1e-300L;  // where a double has no precision left
   for (std::size_t c = 0; c < d; ++c) {
-    if (!(std::abs(mean.values[c] - sum[c]) <= verification_tolerance * size[c] + least)) return false;
+    if (!(std::abs(mean.values[c] - sum[c]) <= rounding * size[c] + least)) return false;
   }
   return true;
 }

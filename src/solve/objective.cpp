@@ -34,7 +34,7 @@ double squared_norm(const std::vector<double>& W) {
 }
 
 // C1: the weight of the constant feature is that of the model and <w, mean> / B. Its sum is in long double.
-WeightLength weight_length(const Problem& problem, const std::vector<double>& W) {
+WeightLength weight_length(const Problem& problem, const std::vector<double>& W, double doubt) {
   if (!problem.mean) return {length(W), length(W)};
   const std::vector<double>& mean = *problem.mean;
   const std::size_t d = mean.size();
@@ -50,7 +50,7 @@ WeightLength weight_length(const Problem& problem, const std::vector<double>& W)
       size += std::abs(term);
     }
     const long double constant = W[from + d], value = std::abs(constant + sum / problem.bias.value());
-    const long double off = roundings * (std::abs(constant) + size / B);
+    const long double off = (roundings + doubt) * (std::abs(constant) + size / B);
     shortest.push_back(length(w));
     longest.push_back(shortest.back());
     shortest.push_back(static_cast<double>(std::max(0.0L, value - off)));

@@ -31,7 +31,9 @@ double squared_norm(const std::vector<double>& W);
 struct WeightLength {
   double least = 0.0, most = 0.0;
 };
-WeightLength weight_length(const Problem& problem, const std::vector<double>& W);
+// What it sums there is off by `doubt` of itself: of a model whose mean and constant feature are another program's, and
+// were rounded on the way here.
+WeightLength weight_length(const Problem& problem, const std::vector<double>& W, double doubt = 0.0);
 
 // P(W) is not above this; infinite where an overflow hides it.
 double primal_bound(const Problem& problem, double W_length, const LossSum& loss);

@@ -14,9 +14,13 @@ std::vector<double> log_spaced(double first, double last, std::int64_t count) {
          first, last);
   }
   std::vector<double> values;
+  const double ratio = last / first, low = std::log(first), high = std::log(last);
   for (std::int64_t i = 0; i < count; ++i) {
     const double share = count == 1 ? 0.0 : static_cast<double>(i) / static_cast<double>(count - 1);
-    values.push_back(i == count - 1 ? last : first * std::pow(last / first, share));
+    values.push_back(i == 0                 ? first
+                     : i == count - 1       ? last
+                     : std::isfinite(ratio) ? first * std::pow(ratio, share)
+                                            : std::exp(low + share * (high - low)));
   }
   return values;
 }

@@ -305,7 +305,9 @@ PrimalRange Trainer::primal(const TrainOptions& options, const std::vector<doubl
   const LossSum loss = engine->loss_sum(whole ? on_own_columns(W) : W, {.least = true});
   Problem regularised = problem_;
   if (whole && problem_.mean) regularised.mean = mean_on_all_columns();
-  const WeightLength length = weight_length(regularised, W);
+  // The mean is exact but for a rounding of its terms; a weight of the constant feature may have been divided.
+  constexpr double doubt = 16.0 * unit_roundoff;
+  const WeightLength length = weight_length(regularised, W, doubt);
   return {primal_floor(problem_, length.least, loss), primal_bound(problem_, length.most, loss)};
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/fingerprint.hpp"
+
 #include <cmath>
 #include <fstream>
 
@@ -119,6 +121,19 @@ TEST(ClassWeights, BalancedMakesEveryClassWeighTheSame) {
   weigh_classes(data, balanced_class_weights(data));
   EXPECT_DOUBLE_EQ(data.weights[0] * 3.0, data.weights[5]);
   EXPECT_DOUBLE_EQ(data.weights[3] * 2.0, data.weights[5]);
+}
+
+// A certificate is divided by it: no addition may cost it a digit, however many rows there are.
+TEST(Weights, TheirSumIsRightToTheLastDigit) {
+  for (const double weight : {0.1, 0.3, 0.7}) {
+    Dataset data;
+    data.weights.assign(1000000, weight);
+    data.y.assign(data.weights.size(), 0);
+    EXPECT_EQ(weight_sum(data), static_cast<double>(1e6L * static_cast<long double>(weight)));
+    data.weights.push_back(1e30);
+    data.weights.push_back(1e-30);
+    EXPECT_EQ(weight_sum(data), static_cast<double>(1e30L + 1e6L * static_cast<long double>(weight)));
+  }
 }
 
 }  // namespace TOPWOLF_FILE

@@ -153,7 +153,9 @@ TEST(CentringOf, CostsMarginsAndClassFeaturesIsThatOfTheRows) {
         expect_same_optimum(found.certificate, expected.certificate, 2e-8);
         const Verification verified = verify(data, found.model, found.dual);
         EXPECT_TRUE(verified.holds) << verified.finding;
-        EXPECT_EQ(found.certificate.primal, objective(data, options, kind == 2 ? found.model.V : found.model.W));
+        const double again = objective(data, options, kind == 2 ? found.model.V : found.model.W);
+        EXPECT_GE(again, found.certificate.primal);  // of weights that may be another program's: more may be rounded
+        EXPECT_NEAR(again, found.certificate.primal, 1e-13 * again);
       }
     }
   }
@@ -346,6 +348,54 @@ TEST(CentringOf, RowsIsVerifiedWhereAShareVanishes) {
   EXPECT_EQ(found.model.provenance.mean, std::vector<double>{0.0});
   const Verification verified = verify(data, found.model, found.dual);
   EXPECT_TRUE(verified.holds) << verified.finding;
+}
+
+// Far from 0 a mean that is off by little moves the objective by much.
+TEST(CentringOf, RowsFarFromTheOriginTakesTheirOwnMeanAndNoOther) {
+  Dataset data = testing::dataset_of(samples_at(1e5), Storage::dense64);
+  TrainOptions options = centred(1e-3);
+  const TrainResult honest = train(data, options);
+  EXPECT_TRUE(verify(data, honest.model, honest.dual).holds);
+  Model forged = honest.model;
+  for (double& mean : forged.provenance.mean) mean *= 1.0 - 1e-12;
+  EXPECT_THAT(verify(data, forged, honest.dual).finding, HasSubstr("the mean of these rows"));
+}
+
+// Another program's intercept is divided by B, and the mean is rounded: what they cancel to is not known to the last
+// digit, and the bracket says so.
+TEST(CentringOf, AnAuditedMatrixBracketsWhatRoundingHides) {
+  Rng rng(5);
+  for (int trial = 0; trial < 50; ++trial) {
+    const std::int64_t n = 20;
+    std::vector<double> x;
+    for (std::int64_t i = 0; i < n; ++i) x.push_back(1e8 + rng.normal());
+    Dataset data;
+    data.X = Features::dense(x.data(), n, 1);
+    for (std::int64_t i = 0; i < n; ++i) data.y.push_back(static_cast<std::int32_t>(i % 2));
+    data.classes = {LabelType::text, {"a", "b"}};
+    Model model;
+    model.d = 1;
+    model.bias = 1.0;
+    model.precision = Precision::float64;
+    model.classes = data.classes;
+    const double w = rng.normal(), intercept = -w * 1e8 + rng.normal();
+    model.W = {w, intercept, -w, -intercept};
+    TrainOptions options;
+    options.center = true;
+    options.bias = 1e-6;
+    const AuditResult found = audit(data, model, options);
+    long double mean = 0.0L, losses = 0.0L;
+    for (const long double value : x) mean += value / n;
+    const long double constant = (intercept + w * mean) / static_cast<long double>(options.bias);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const long double lead = 2.0L * (static_cast<long double>(w) * x[static_cast<std::size_t>(i)] + intercept);
+      losses += std::max(0.0L, 1.0L + (i % 2 == 0 ? -lead : lead)) / n;
+    }
+    const long double lambda = 1.0L / n,
+                      truth = lambda * (static_cast<long double>(w) * w + constant * constant) + losses;
+    EXPECT_LE(found.least_primal, truth * (1.0L + 1e-15L)) << trial;
+    EXPECT_GE(found.primal, truth * (1.0L - 1e-15L)) << trial;
+  }
 }
 
 TEST(CentringOf, RowsIsVerifiedAndForgeriesAreNot) {

@@ -71,6 +71,10 @@ TEST(Split, TakesAShareOfEveryClassAndLeavesOne) {
 }
 
 TEST(LogSpaced, ReachesBothEnds) {
+  const auto wide = log_spaced(1e-300, 1e300, 3);  // whose ratio is no double
+  EXPECT_EQ(wide.front(), 1e-300);
+  EXPECT_NEAR(wide[1], 1.0, 1e-9);
+  EXPECT_EQ(wide.back(), 1e300);
   const auto values = log_spaced(0.01, 100.0, 9);
   ASSERT_EQ(values.size(), 9u);
   EXPECT_EQ(values.front(), 0.01);
