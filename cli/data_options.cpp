@@ -86,6 +86,9 @@ void check_output(const Arguments& arguments, const std::string& path, const std
     fail(ErrorKind::io, "{}: cannot be written: {}: {}", path, place, std::strerror(errno));
   if (replaced && is_read_only(target) && !arguments.has("force"))
     fail(ErrorKind::io, "{}: cannot be written: it is read-only; --force replaces it", path);
+  // A pipe's reader may never come, and a job cannot be resumed from one.
+  if (format == checkpoint_format && (fs::is_fifo(path, error) || fs::is_socket(path, error)))
+    fail(ErrorKind::io, "{}: cannot be written: a checkpoint must be a file, which can be read again", path);
   const bool holds_something = fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
   if (!format.empty() && holds_something && !arguments.has("force") && TensorFile::format_of(path) != format)
     fail(ErrorKind::io, "{}: cannot be written: it is there already and is no {} file; --force replaces it", path,

@@ -58,6 +58,14 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(topwolf, train_svm, tm
     assert (tmp_path / output).exists()
 
 
+@pytest.mark.parametrize("command", ["train", "sweep", "cv"])
+def test_a_checkpoint_is_not_written_to_a_pipe_whose_reader_may_never_come(topwolf, train_svm, tmp_path, command):
+    os.mkfifo(tmp_path / "pipe")
+    output = "models" if command == "sweep" else "m.topwolf"
+    topwolf.refuses(command, *JOB, train_svm, output, "--checkpoint", "pipe", code=4, saying="a checkpoint must be a file")
+    assert not (tmp_path / output).exists()
+
+
 @pytest.mark.parametrize("threads", [(1, 2), (2, 1), (3, 2)])
 @pytest.mark.parametrize("command", ["train", "sweep", "cv"])
 def test_a_resumed_job_may_have_another_number_of_threads(topwolf, tmp_path, command, threads):
