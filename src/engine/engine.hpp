@@ -152,7 +152,7 @@ class BlockAscent {
 
 // ---- Newton steps in W (N1)
 
-// At W, where the loss is smoothed by `extra` more than the problem says.
+// At W, where the loss is smoothed by `extra` more than the problem says; softmax needs none, and has none.
 struct NewtonSums {
   double phi = 0.0;       // loss, or envelope, as the problem has it
   double smoothed = 0.0;  // with the extra smoothing

@@ -11,7 +11,7 @@ import support
 
 KEYS = (
     "status objective objective_at_least excess_at_least excess_at_most optimum_at_least optimum_at_most liblinear_scale iterations "
-    "load_seconds train_seconds n d m loss k rho smoothing lambda C bias center normalize tolerance precision threads seed "
+    "load_seconds train_seconds n d m loss k rho smoothing temperature lambda C bias center normalize tolerance precision threads seed "
     "model version warnings"
 ).split()
 

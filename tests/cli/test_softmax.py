@@ -27,7 +27,8 @@ def test_trains_verifies_and_audits(topwolf):
     assert document["relative_gap"] <= 1e-3
     topwolf("verify", *TRAIN, "m.topwolf", "--dual", "m.dual")
     topwolf("audit", *TRAIN, "m.topwolf", "-q")
-    assert "softmax, temperature 0.5" in topwolf("inspect", "m.topwolf").stdout
+    held = topwolf.json("inspect", "m.topwolf")
+    assert (held["loss"], held["temperature"]) == ("softmax", 0.5)
 
 
 @pytest.mark.parametrize("solver", ["block", "newton", "apg", "lsfw", "stdfw", "pg"])

@@ -81,6 +81,7 @@ void newton_row(const Problem& problem, const Loss& smooth, std::int64_t i, cons
     sums.phi += omega * at.phi;
     sums.smoothed += omega * at.phi;
     sums.c_u += omega * at.c_u;
+    sums.u_norm2 += omega * squared_norm(space.u);
     return;
   }
   sums.phi += omega * row_loss(problem, i, s, space);

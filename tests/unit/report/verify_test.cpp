@@ -35,6 +35,14 @@ SparseRows sparse_rows(const std::vector<Vector>& A) {
   return rows;
 }
 
+LossSpec loss_of(LossName name, std::optional<std::int64_t> k = {}, Vector rho = {}) {
+  LossSpec loss;
+  loss.name = name;
+  loss.k = k;
+  loss.rho = std::move(rho);
+  return loss;
+}
+
 // Two rows, x = 1 in class 0 and x = -1 in class 1, lambda = 1, max hinge. At W = (w, -w) the primal is
 // w^2 + max(0, 1 - 2w), and at alpha = +-(a, -a) the dual is a - a^2: the optimum is w = a = 1/2, value 1/4.
 struct ByHand : ::testing::Test {
@@ -232,9 +240,9 @@ TEST_F(ByHand, WhatDoesNotFitTogetherIsAnError) {
   refused([](Dataset&, Model& m) { m.W.pop_back(); });
   refused([](Dataset&, Model& m) { m.provenance.lambda = 0.0; });
   refused([](Dataset&, Model& m) { m.provenance.loss.cost_matrix = {0.0, 1.0}; });
-  refused([](Dataset&, Model& m) { m.provenance.loss = {LossName::usunier, 2, {}, 0.0, {}}; });
-  refused([](Dataset&, Model& m) { m.provenance.loss = {LossName::weighted_usunier, {}, {0.5, 0.5}, 0.0, {}}; });
-  refused([](Dataset&, Model& m) { m.provenance.loss = {LossName::weighted_usunier, {}, {}, 0.0, {}}; });
+  refused([](Dataset&, Model& m) { m.provenance.loss = loss_of(LossName::usunier, 2); });
+  refused([](Dataset&, Model& m) { m.provenance.loss = loss_of(LossName::weighted_usunier, {}, {0.5, 0.5}); });
+  refused([](Dataset&, Model& m) { m.provenance.loss = loss_of(LossName::weighted_usunier); });
   EXPECT_THROW(verify(data, model, sparse_rows({{0.5, -0.5}})), Error);
 }
 
