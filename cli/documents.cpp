@@ -1,4 +1,4 @@
-// The man page and docs/command_line.md.
+// The man page and docs/reference/command_line.md.
 #include "documents.hpp"
 
 #include <fmt/format.h>

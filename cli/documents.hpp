@@ -10,7 +10,7 @@ namespace topwolf::cli {
 std::string usage();                // what `topwolf` alone and `topwolf --help` print
 std::string help(Command command);  // `topwolf COMMAND --help`
 std::string man_page();             // groff
-std::string markdown();             // docs/command_line.md
+std::string markdown();             // docs/reference/command_line.md
 std::string bash_completion();
 std::string zsh_completion();
 std::string fish_completion();

@@ -1,5 +1,5 @@
 // The one table of commands, options and exit codes. It feeds the parser, --help, the man page, the shell completions
-// and docs/command_line.md; it knows nothing of how an option is carried out.
+// and docs/reference/command_line.md; it knows nothing of how an option is carried out.
 #pragma once
 
 #include <span>

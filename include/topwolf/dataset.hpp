@@ -1,5 +1,5 @@
 // A data set: features, class labels and the list of classes; and how one is read from a file.
-// File formats are described in docs/file_formats.md.
+// File formats are described in file_formats.md.
 #pragma once
 
 #include <cstdint>
@@ -89,11 +89,11 @@ struct RawDataset {
 // the file's size. More is Error{data}.
 using UnpackLimit = std::optional<std::int64_t>;
 
-// Which file, and how it is to be read (docs/file_formats.md).
+// Which file, and how it is to be read (file_formats.md).
 struct LoadOptions {
   std::string path;               // "-": standard input (LIBSVM text)
   std::string labels_path;        // labels in a file of their own (.npy or one a line); "" = none
-  std::string label_column;       // CSV: a name, or a number from 1; "" = see docs/file_formats.md
+  std::string label_column;       // CSV: a name, or a number from 1; "" = see file_formats.md
   std::optional<int> index_base;  // LIBSVM text: 0 or 1; none = 0 if some index is 0, else 1
   bool label_weights = false;     // a label is written label:weight, or label alone for a weight of 1
   UnpackLimit max_unpacked{};     // of this file and that of the labels

@@ -1,5 +1,5 @@
 // The dual A (n x m) of a training run (TrainResult::dual) in a file of its own, sparse, so that somebody else can
-// check the certificate with verify() (docs/file_formats.md). Whether rows are well formed is looked at here, whether
+// check the certificate with verify() (file_formats.md). Whether rows are well formed is looked at here, whether
 // they are feasible there.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Training with any joint feature map: s_ij = <psi(x_i, j), w> for a psi that the caller writes (docs/structured.md).
+// Training with any joint feature map: s_ij = <psi(x_i, j), w> for a psi that the caller writes (structured.md).
 #pragma once
 
 #include <concepts>

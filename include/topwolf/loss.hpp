@@ -1,4 +1,4 @@
-// A loss is a value: a family, the weights rho over ranks, smoothing or temperature, and margins (docs/maths.md, L1 to
+// A loss is a value: a family, the weights rho over ranks, smoothing or temperature, and margins (ledger, L1 to
 // L4, L10).
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace topwolf {
 
-// Which loss; docs/choosing_a_loss.md says what each is for.
+// Which loss; choosing_a_loss.md says what each is for.
 enum class LossName {
   max_hinge,         // Crammer and Singer's
   top_k,             // the hinge of the mean of the k largest violations
@@ -46,7 +46,7 @@ LossSpec parse_loss(std::string_view text);
 // The same as text, with its smoothing: "usunier:20", "weighted-top-k (2, 1), smoothing 0.5".
 std::string to_string(const LossSpec& spec);
 
-// The two families that all losses are members of (docs/maths.md, L1, L2).
+// The two families that all losses are members of (ledger, L1, L2).
 enum class Family {
   usunier,  // each violation has its hinge, and these are weighted
   top_k,    // violations are weighted, and their sum has one hinge

@@ -62,7 +62,7 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-// A classifier and where it comes from: what a model file holds (docs/file_formats.md).
+// A classifier and where it comes from: what a model file holds (file_formats.md).
 struct Model : Classifier {
   Provenance provenance;  // where it comes from
 };

@@ -12,7 +12,7 @@
 
 namespace topwolf {
 
-// How the problem is solved (docs/solvers.md); all end at the same optimum.
+// How the problem is solved (solvers.md); all end at the same optimum.
 enum class SolverName {
   automatic,  // block, or lsfw where that does not fit into memory
   block,      // block ascent: every row set to its exact maximiser, and steps of all rows at once
@@ -62,7 +62,7 @@ struct TrainOptions {
   std::function<bool()> should_stop;
   double bias = 0.0;  // value of the constant feature; 0: none
   // The weights are regularised as those of rows less their mean, which the weights of the constant feature then make
-  // up for: the model is one of rows as they are. Needs a bias. Another objective than without (docs/maths.md, C1). The
+  // up for: the model is one of rows as they are. Needs a bias. Another objective than without (ledger, C1). The
   // folds of a cross-validation share the mean of all rows.
   bool center = false;
   int threads = 0;          // 0: all cores the process may use

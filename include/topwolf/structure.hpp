@@ -1,4 +1,4 @@
-// What classes have to do with each other: features of classes, costs of errors, taxonomies (docs/structured.md).
+// What classes have to do with each other: features of classes, costs of errors, taxonomies (structured.md).
 // Everything here throws Error{data} that names the file, the place and what is wrong with it.
 #pragma once
 

@@ -35,7 +35,7 @@ using Observer = std::function<bool(const Progress&)>;
 // for rows, Error{option} for options, Error{memory}, before it begins, for a problem that cannot be solved.
 TrainResult train(const Dataset& data, const TrainOptions& options = {}, const Observer& observer = {});
 
-// P(W) lies between the two, whatever rounding did (docs/maths.md, P1, G1); infinite `most` where a score overflows.
+// P(W) lies between the two, whatever rounding did (ledger, P1, G1); infinite `most` where a score overflows.
 // The two are some 1e-14 of P apart, unless scores cancel.
 struct PrimalRange {
   double least = 0.0;  // not above P(W)

@@ -25,7 +25,7 @@ def run(asked):
     asked.out.mkdir(parents=True, exist_ok=True)
     with lock(asked.out):
         if asked.data is not None and not sets.found_any(asked.data):
-            fail(3, f"{asked.data} holds none of the sets; docs/reproduction.md says what they are called.")
+            fail(3, f"{asked.data} holds none of the sets; docs/appendix/reproduction.md says what they are called.")
         print("Reading the sets.", flush=True)
         plan = Plan(QUICK if asked.quick else FULL, asked.data, asked.quick, asked.out / "jobs")
         for about in plan.sets.values():

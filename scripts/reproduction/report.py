@@ -1,4 +1,4 @@
-"""One page of everything, as HTML, and the same tables as Markdown for docs/reproduction.md."""
+"""One page of everything, as HTML, and the same tables as Markdown for docs/appendix/reproduction.md."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ that grow with the distance of the class means.</p>"""
 
 def _errata():
     """As the ledger has them."""
-    text = (ROOT / "docs" / "maths.md").read_text().split("## Errata", 1)[1].split("\n## ")[0]
+    text = (ROOT / "docs" / "reference" / "ledger.md").read_text().split("## Errata", 1)[1].split("\n## ")[0]
     items = re.split(r"^\d+\. ", text, flags=re.MULTILINE)[1:]
     return "<ol>" + "".join(f"<li>{_inline(item.strip())}</li>" for item in items) + "</ol>"
 

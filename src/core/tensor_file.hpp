@@ -1,4 +1,4 @@
-// Named arrays in one file: the safetensors container with our metadata and a checksum (docs/file_formats.md).
+// Named arrays in one file: the safetensors container with our metadata and a checksum (file_formats.md).
 // Reading trusts nothing: a file is returned whole and verified, or refused with Error{data}; one that cannot be read
 // is Error{io}. Knows nothing of what the arrays mean.
 #pragma once

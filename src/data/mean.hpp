@@ -1,4 +1,4 @@
-// Rows less their mean, of which no copy is made (docs/maths.md, C1): the mean, what lengths and inner products become,
+// Rows less their mean, of which no copy is made (ledger, C1): the mean, what lengths and inner products become,
 // and how weights of rows x - mean turn into weights of rows x. Refuses to know what the weights are for.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The readers, one for each format (docs/file_formats.md). What a reader would have to guess about it refuses, with
+// The readers, one for each format (file_formats.md). What a reader would have to guess about it refuses, with
 // Error{data} and the place, `file:line:column` where the file is text. Which one reads a file is said in load.cpp.
 #pragma once
 

@@ -25,7 +25,7 @@ class Dual {
 
 // ---- What comes back: sums over the examples, weighted by omega
 
-// What a pass moves towards (docs/maths.md, F1 and F4).
+// What a pass moves towards (ledger, F1 and F4).
 enum class Direction {
   vertex,    // the Frank-Wolfe vertex at s, or at s + smoothing alpha
   gradient,  // minus the gradient of the loss: the vertex, or the projection when smoothed
@@ -40,7 +40,7 @@ struct PassSums {
   double distance2 = 0.0;    // ||u - alpha||^2
 };
 
-// Where an accelerated step starts: A_mu = A + mu (A - A_old), which need not be feasible (docs/maths.md, A1).
+// Where an accelerated step starts: A_mu = A + mu (A - A_old), which need not be feasible (ledger, A1).
 struct Extrapolation {
   const Dual& A;
   const Dual& A_old;

@@ -1,4 +1,4 @@
-// The optimisation problem as solvers and engines see it (docs/maths.md, P1): data, labels, weights, loss and lambda.
+// The optimisation problem as solvers and engines see it (ledger, P1): data, labels, weights, loss and lambda.
 #pragma once
 
 #include <cstdint>

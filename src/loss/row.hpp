@@ -1,5 +1,5 @@
 // The losses, one example at a time: pure functions of its scores s (m), label y and margins, with no allocation
-// beyond a scratch that the caller keeps. Formula ids (L1, ...) are those of docs/maths.md.
+// beyond a scratch that the caller keeps. Formula ids (L1, ...) are those of ledger.md.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The .topwolf model file: a tensor file with `weights`, `columns` (where only some have weights),
 // `normalization_scale` (maxabs), `mean` (where the rows were centred), `cost_matrix` and the class features (if any),
-// and everything else as metadata (docs/file_formats.md). Written whole or not at all, and refused when it does not add
+// and everything else as metadata (file_formats.md). Written whole or not at all, and refused when it does not add
 // up.
 #include <algorithm>
 #include <array>

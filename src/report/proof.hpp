@@ -1,5 +1,5 @@
 // What verify proves, in two halves: an upper bound on the loss of one example (proven_primal.cpp), and a lower bound
-// on the dual of a point near A (proven_dual.cpp). Sums are in long double, and rounding is counted (docs/maths.md,
+// on the dual of a point near A (proven_dual.cpp). Sums are in long double, and rounding is counted (ledger,
 // G4). Shares no code with src/loss, src/engine or src/solve.
 #pragma once
 

@@ -1,5 +1,5 @@
 // One example at a time, from the definitions: the loss, a proven bound on it or on its envelope, and how far a dual
-// row lies outside its set (docs/maths.md, G4). Slow on purpose; shares no code with src/loss, src/engine or src/solve.
+// row lies outside its set (ledger, G4). Slow on purpose; shares no code with src/loss, src/engine or src/solve.
 #pragma once
 
 #include <cstdint>

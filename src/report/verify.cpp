@@ -1,4 +1,4 @@
-// Recomputes what a model claims, as bounds that hold whatever rounding does (docs/maths.md, G4): the primal is not
+// Recomputes what a model claims, as bounds that hold whatever rounding does (ledger, G4): the primal is not
 // rounded down, nor the dual up. What is proven is in proof.hpp; here is whether data, model and dual fit together, one
 // run over the data, and the judgement.
 #include "topwolf/verify.hpp"

@@ -1,4 +1,4 @@
-// The only place where the primal, the dual and the gap are written (docs/maths.md, P1, D1), and bounds on what
+// The only place where the primal, the dual and the gap are written (ledger, P1, D1), and bounds on what
 // rounding does to them (G1).
 #pragma once
 

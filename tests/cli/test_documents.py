@@ -23,7 +23,7 @@ def test_train_has_every_option_of_the_contract(topwolf):
 
 
 def test_the_committed_page_is_the_generated_one(topwolf):
-    page = pathlib.Path(__file__).parents[2] / "docs" / "command_line.md"
+    page = pathlib.Path(__file__).parents[2] / "docs" / "reference" / "command_line.md"
     assert page.read_text() == topwolf("generate", "markdown").stdout
 
 
@@ -88,7 +88,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def test_the_ledger_cites_code_and_tests_that_are_there():
-    ledger = (ROOT / "docs" / "maths.md").read_text()
+    ledger = (ROOT / "docs" / "reference" / "ledger.md").read_text()
     sources = "".join(path.read_text() for path in (ROOT / "tests").rglob("*.cpp"))
     tests = set(re.findall(r"(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)", sources))
     suites = {suite for suite, _ in tests}
@@ -102,7 +102,27 @@ def test_the_ledger_cites_code_and_tests_that_are_there():
             assert suite in suites and (test.endswith("*") or (suite, test) in tests), name
 
 
+def pages():
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md"), *(ROOT / "tests" / "fuzz").glob("*.md")]
+
+
 def test_links_between_documents_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "bench").glob("*.md"), *(ROOT / "tests" / "fuzz").glob("*.md")]:
+    for page in pages():
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
             assert target.startswith("http") or (page.parent / target).exists(), (page.name, target)
+
+
+def test_pages_that_others_speak_of_are_there():
+    """The comments of C++ name a page by its last name (`file_formats.md`), all else by its path from the root."""
+    names = {page.name for page in pages()}
+    folders = ["bench", "cli", "examples", "include", "python", "scripts", "src", "tests"]
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".hpp", ".py", "") and path.is_file()]
+    found = 0
+    for file in [*pages(), *(file for file in files if not {"corpus", "crashes"} & set(file.parts))]:
+        for path in re.findall(r"(?<![\w./-])([\w/]+\.md)\b", file.read_text(errors="ignore")):
+            if path.startswith("docs/"):
+                assert (ROOT / path).exists(), (file, path)
+            elif file.suffix in (".cpp", ".hpp"):
+                assert path in names, (file, path)
+            found += 1
+    assert found > 30

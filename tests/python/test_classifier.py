@@ -36,7 +36,7 @@ def digits():
 
 
 def naive_objective(clf, X, y, weights=None):
-    """P(W) by plain loops, from the attributes alone; the definition is in docs/maths.md."""
+    """P(W) by plain loops, from the attributes alone; the definition is in the ledger (P1)."""
     m = len(clf.classes_)
     rho = np.array([1.0]) if clf.loss == "max_hinge" else np.full(clf.k_, 1 / clf.k_)
     if clf.loss.startswith("weighted"):

@@ -1,4 +1,4 @@
-// The accelerated projected gradient (docs/maths.md, A1 and A2) in the plainest words: V and every W(.) anew from dense
+// The accelerated projected gradient (ledger, A1 and A2) in the plainest words: V and every W(.) anew from dense
 // rows, with no sums carried along.
 #pragma once
 

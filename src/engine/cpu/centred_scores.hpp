@@ -1,4 +1,4 @@
-// Block scores of rows less their mean, from those of the rows as they are stored (docs/maths.md, C1): no row is
+// Block scores of rows less their mean, from those of the rows as they are stored (ledger, C1): no row is
 // copied, X stays sparse where it is, and W, which the mean would fill, is kept as V = sum f alpha x^T with two vectors
 // beside it. The products are rounded before the mean is taken off: not for rows that it is far larger than the rest
 // of.

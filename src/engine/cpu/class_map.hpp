@@ -1,5 +1,5 @@
 // Class features: psi(x, j) = phi_j (x) x with phi (m x p), so that the weights are V (p x D) and the scores those of
-// W = phi V (m x D). Everything for W is there already; phi stands before and behind it (docs/maths.md, M1).
+// W = phi V (m x D). Everything for W is there already; phi stands before and behind it (ledger, M1).
 #pragma once
 
 #include <cstdint>

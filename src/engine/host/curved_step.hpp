@@ -1,4 +1,4 @@
-// The block step where the classes of an example are coupled (docs/maths.md, L8): no closed form, so projected gradient
+// The block step where the classes of an example are coupled (ledger, L8): no closed form, so projected gradient
 // steps, each followed by an exact line search. No step lowers the dual.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Second derivatives of the smoothed losses by W (docs/maths.md, N1), from rows and duals in memory.
+// Second derivatives of the smoothed losses by W (ledger, N1), from rows and duals in memory.
 #pragma once
 
 #include <vector>

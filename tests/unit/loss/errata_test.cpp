@@ -1,4 +1,4 @@
-// Errata 3 and 4 of the paper: the printed formula fails, the corrected one holds (docs/maths.md, Errata).
+// Errata 3 and 4 of the paper: the printed formula fails, the corrected one holds (ledger, Errata).
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Errata 1 and 2 of the paper, the smoothed method, on a plain transcription of its Algorithm 1 whose sign and
-// denominator can be chosen: as printed it fails, corrected it holds (docs/maths.md, Errata).
+// denominator can be chosen: as printed it fails, corrected it holds (ledger, Errata).
 
 #include <gtest/gtest.h>
 

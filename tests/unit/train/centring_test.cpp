@@ -76,7 +76,7 @@ TEST_P(Centring, IsTrainingOnRowsFromWhichTheMeanWasTaken) {
   for (const char* const name : {"max-hinge", "top-k:3", "weighted-usunier"}) {
     for (const double smoothing : {0.0, 0.2}) {
       SCOPED_TRACE(std::string(name) + " " + std::to_string(smoothing));
-      const double reached = solver == SolverName::apg ? 3e-8 : 1e-9;  // docs/solvers.md
+      const double reached = solver == SolverName::apg ? 3e-8 : 1e-9;  // solvers.md
       TrainOptions options = centred(slow ? 0.05 : exact ? reached : 1e-4);
       options.solver = solver;
       options.scores = scores;

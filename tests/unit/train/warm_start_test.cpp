@@ -1,4 +1,4 @@
-// Starting from the dual of another run (docs/maths.md, D3).
+// Starting from the dual of another run (ledger, D3).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
