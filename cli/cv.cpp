@@ -68,24 +68,29 @@ CvResult run_observed(const Arguments& arguments, Job& job) {
   return result;
 }
 
-std::string shown(double error, Metric metric) {
-  return metric == Metric::cost ? fmt::format("{:.5g}", error) : fmt::format("{:.2f} %", 100.0 * error);
+std::string shown(double error, const Metric& metric) {
+  return metric.costs() ? fmt::format("{:.5g}", error) : fmt::format("{:.2f} %", 100.0 * error);
 }
 
-std::string line_of(const CvPoint& point, Metric metric) {
+// Of the metric's column.
+std::size_t width_of(const Metric& metric) {
+  return std::max<std::size_t>(10, topwolf::to_string(metric).size());
+}
+
+std::string line_of(const CvPoint& point, const Metric& metric) {
   double seconds = 0.0, gap = 0.0;
   for (const double one : point.seconds) seconds += one;
   for (const double one : point.relative_gaps) gap = std::max(gap, std::isnan(one) ? 0.0 : one);
   const auto known = [](bool is, std::string text) { return is ? text : std::string("-"); };
-  return fmt::format("{:<28} {:>10.6g} {:>10} {:>10} {:>9} {:>8.2f}", topwolf::to_string(point.loss), point.C,
-                     known(point.tried > 0, shown(point.mean, metric)),
+  return fmt::format("{:<28} {:>10.6g} {:>{}} {:>10} {:>9} {:>8.2f}", topwolf::to_string(point.loss), point.C,
+                     known(point.tried > 0, shown(point.mean, metric)), width_of(metric),
                      known(point.tried > 1, shown(point.standard_error, metric)),
                      known(point.tried > 0, fmt::format("{:.1e}", gap)), seconds);
 }
 
-std::string table(const CvResult& result, Metric metric) {
-  std::string text = fmt::format("{:<28} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "loss", "C", topwolf::to_string(metric),
-                                 "std error", "gap", "seconds");
+std::string table(const CvResult& result, const Metric& metric) {
+  std::string text = fmt::format("{:<28} {:>10} {:>{}} {:>10} {:>9} {:>8}\n", "loss", "C", topwolf::to_string(metric),
+                                 width_of(metric), "std error", "gap", "seconds");
   for (std::size_t p = 0; p < result.points.size(); ++p) {
     text += line_of(result.points[p], metric);
     for (const std::string& remark : remarks_on(result, p)) text += "  " + remark;
@@ -94,7 +99,7 @@ std::string table(const CvResult& result, Metric metric) {
   return text;
 }
 
-std::string to_text(const CvResult& result, const std::string& path, Metric metric) {
+std::string to_text(const CvResult& result, const std::string& path, const Metric& metric) {
   std::string text = table(result, metric);
   const CvPoint& chosen = result.points[result.chosen];
   text += fmt::format("chosen: {}, C = {:g}; the search took {:.2f} s\n", topwolf::to_string(chosen.loss), chosen.C,
@@ -180,12 +185,12 @@ int run_cv(const Arguments& arguments) {
   check(job.options.train);
   job.options.losses = losses_of(arguments);
   job.options.C = grid_of(arguments);
-  job.options.metric = parse_name<Metric>(arguments.choice("metric")).value();
+  if (arguments.has("metric")) job.options.metric = parse_metric(arguments.text("metric"));
   job.options.one_standard_error = arguments.choice("choose") == "one-se";
   job.folds = arguments.integer("folds", 2, 1000).value_or(job.folds);
   const bool costs = arguments.has("cost-matrix") || arguments.has("taxonomy") || arguments.has("margins");
-  if (job.options.metric == Metric::cost && !costs)
-    fail(ErrorKind::option, "--metric cost needs the costs; give --cost-matrix, --taxonomy or --margins");
+  if (job.options.metric.costs() && !costs)
+    fail(ErrorKind::option, "the cost in --metric needs the costs; give --cost-matrix, --taxonomy or --margins");
   const std::string path = output_argument(arguments, 1, "MODEL");
   check_inputs(arguments);
   check_outputs(arguments, {path});
@@ -217,7 +222,7 @@ int run_cv(const Arguments& arguments) {
     const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed,
                                    fmt::format("{} folds", job.options.folds.size()), job.warnings.sentences()};
     write_text(arguments.text("report"),
-               cv_report(context, result, std::string(topwolf::to_string(job.options.metric)), rule,
+               cv_report(context, result, job.options.metric, rule,
                          result.refitted ? certificate_sentence(result.refitted->certificate) +
                                                describe_centring(job.options.train.center)
                                          : ""));

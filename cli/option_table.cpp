@@ -199,9 +199,10 @@ constexpr std::array option_rows{
     OptionRow{"holdout", 0, "SHARE", "", "", "Data", sweep,
               "Hold out this share of every class, between 0 and 1, instead of --validation."},
     OptionRow{"folds", 0, "N", "", "5", "Selection", cv, "How many folds, at least 2."},
-    OptionRow{"metric", 0, "top1|top3|top5|top10|cost", "top1|top3|top5|top10|cost", "top1", "Selection", cv,
-              "What is to be low on the held-out rows: the top-k error, or the mean cost by --cost-matrix, --taxonomy "
-              "or --margins."},
+    OptionRow{"metric", 0, "METRIC", "", "top1", "Selection", cv,
+              "What is to be low on the held-out rows: a top-k error (top1, top5, or top with any other number), cost "
+              "(the mean cost by --cost-matrix, --taxonomy or --margins), or a mix, such as 0.7*top1+0.3*top5. Names "
+              "without a weight weigh 1, and weights are scaled to add up to 1."},
     OptionRow{"choose", 0, "best|one-se", "best|one-se", "best", "Selection", cv,
               "The lowest mean, or the smallest C whose mean is within one standard error of it."},
     OptionRow{"validation-labels", 0, "FILE", "", "", "Data", train | sweep,

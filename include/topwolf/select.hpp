@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topwolf/train.hpp"
@@ -68,18 +69,31 @@ SweepResult sweep(const Dataset& data, const SweepOptions& options, const SweepO
 
 // ---- Cross-validation
 
-// What held-out rows are judged by.
-enum class Metric {
-  top1,   // the share of rows whose class is not the best
-  top3,   // ... not among the 3 best
-  top5,   // ... not among the 5 best
-  top10,  // ... not among the 10 best
-  cost,   // the mean cost of the best class, by the cost matrix or the margins
+// One error of a metric.
+struct MetricTerm {
+  std::int64_t k = 1;   // the share of rows whose class is not among the k best; 0: the mean cost of the best class
+  double weight = 1.0;  // of the weights of all terms
+  // The same numbers.
+  bool operator==(const MetricTerm&) const = default;
 };
-template <>
-struct Names<Metric> {
-  static constexpr std::array<std::string_view, 5> all{"top1", "top3", "top5", "top10", "cost"};
+
+// What held-out rows are judged by, and what is minimised: errors, each with its weight. Weights add up to 1.
+struct Metric {
+  std::vector<MetricTerm> terms{{1, 1.0}};  // at least one, each error once
+  // Whether the cost is one of them, by the cost matrix or the margins.
+  bool costs() const;
+  // The largest k; 0 where there is only the cost.
+  std::int64_t largest_k() const;
+  // The same terms in the same order.
+  bool operator==(const Metric&) const = default;
 };
+
+// "top1", "top7", "cost", "0.7*top1+0.3*top5"; names without a weight weigh 1, and weights are scaled to add up to 1.
+// Throws Error{option}.
+Metric parse_metric(std::string_view text);
+
+// The same as text.
+std::string to_string(const Metric& metric);
 
 // Which losses and values of C are tried, on which folds, and by what rule one is chosen.
 struct CvOptions {
@@ -87,7 +101,7 @@ struct CvOptions {
   std::vector<LossSpec> losses;     // at least one
   std::vector<double> C;            // in any order
   std::vector<Fold> folds;          // at least two
-  Metric metric = Metric::top1;     // what is minimised
+  Metric metric;                    // what is minimised
   bool one_standard_error = false;  // the smallest C that is within one standard error of the best, for its loss
   bool refit = true;                // on all rows
   // What is minimised instead of the metric, at weights (m x D) for one fold, or on kept_columns(); one call at a time.

@@ -27,7 +27,7 @@ PyObject* exception_for(ErrorKind kind) {
 // What the estimators call a field of the library's options.
 std::string parameter_for(std::string_view field, std::string_view value) {
   constexpr std::pair<std::string_view, std::string_view> renamed[]{
-      {"bias", "intercept_scaling"}, {"max_iterations", "max_iter"}, {"seed", "random_state"},
+      {"bias", "intercept_scaling"}, {"max_iterations", "max_iter"}, {"metric", "scoring"}, {"seed", "random_state"},
       {"threads", "n_jobs"},         {"time_limit_s", "time_limit"}, {"tolerance", "tol"}};
   std::string name(field);
   if (field == "precision") return "X as " + std::string(value);

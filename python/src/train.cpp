@@ -306,13 +306,15 @@ CvResult search(const Dataset& data, CvOptions options, const nb::object& narrat
 
 nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
                          const nb::object& weights, const DoubleArray& Cs, const nb::list& folds,
-                         const std::string& metric, const nb::object& judge, bool refit, const nb::object& narrator) {
+                         const std::string& metric, bool one_standard_error, const nb::object& judge, bool refit,
+                         const nb::object& narrator) {
   CvOptions asked;
   asked.train = options_from(options);
   asked.losses = {asked.train.loss};
   asked.C = to_vector(Cs);
   asked.folds = folds_from(folds);
-  asked.metric = named<Metric>("metric", metric);
+  asked.metric = parse_metric(metric);
+  asked.one_standard_error = one_standard_error;
   asked.refit = refit;
   if (!judge.is_none()) {
     asked.judge = [&](std::size_t fold, const LossSpec&, const std::vector<double>& W) {
@@ -339,6 +341,8 @@ nb::dict cross_validated(const PyFeatures& features, const LabelArray& y, std::i
   out["iterations"] = by_point(result, &CvPoint::iterations);
   out["seconds"] = by_point(result, &CvPoint::seconds);
   out["best"] = result.best;
+  out["chosen"] = result.chosen;
+  out["at_edge"] = result.at_edge;
   out["refitted"] = result.refitted ? nb::object(result_dict(std::move(*result.refitted), {})) : nb::none();
   return out;
 }
@@ -396,8 +400,10 @@ void bind_train(nb::module_& module) {
   module.def("train_tensor", &train_tensor, nb::arg("psi"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("observer").none());
   module.def("cross_validate", &cross_validated, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
-             nb::arg("weights").none(), nb::arg("Cs"), nb::arg("folds"), nb::arg("metric"), nb::arg("judge").none(),
-             nb::arg("refit"), nb::arg("narrator").none());
+             nb::arg("weights").none(), nb::arg("Cs"), nb::arg("folds"), nb::arg("metric"),
+             nb::arg("one_standard_error"), nb::arg("judge").none(), nb::arg("refit"), nb::arg("narrator").none());
+  module.def(
+      "metric_has_costs", [](const std::string& metric) { return parse_metric(metric).costs(); }, nb::arg("metric"));
   module.def("class_weighted", &class_weighted, nb::arg("y"), nb::arg("m"), nb::arg("weights"),
              nb::arg("factors").none());
   module.def("objective", &objective_of, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),

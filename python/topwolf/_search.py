@@ -23,7 +23,18 @@ from ._features import to_features, with_own_indices, working_dtype
 from ._fitted import MatrixLike
 from ._weights import antisymmetric, bare_classifier
 
-_METRICS = ("top1", "top3", "top5", "top10", "cost")
+
+def _metric_of(scoring):
+    """What the extension minimises; None where a scorer of scikit-learn's judges."""
+    if scoring is None or scoring == "accuracy":
+        return "top1"
+    if not isinstance(scoring, str) or scoring in get_scorer_names():
+        return None
+    try:
+        _core.metric_has_costs(scoring)
+    except ValueError as error:
+        raise ValueError(f"{error}, or the name of one of scikit-learn's scorers.") from None
+    return scoring
 
 
 def _mean_of(values, made):
@@ -62,11 +73,14 @@ class TopwolfClassifierCV(TopwolfClassifier):
         The values of C, or how many, log-spaced from 0.01 to 100.
     cv : int, cross-validation generator or iterable, default=5
         As for :class:`~sklearn.model_selection.GridSearchCV`: an integer stands for that many stratified folds.
-    scoring : {"top1", "top3", "top5", "top10", "cost"}, str, callable or None, default=None
-        What is to be high on the held-out rows: None is the accuracy, "top5" the share of rows whose class is among
-        the five best, "cost" minus the mean cost by `margins` or `cost_matrix`; all weighted by `sample_weight` and
-        `class_weight`. Others are scikit-learn's scorers, which do
-        not see weights.
+    scoring : str, callable or None, default=None
+        What is to be high on the held-out rows: None is the accuracy, "top5" (or any other number) the share of rows
+        whose class is among the five best, "cost" minus the mean cost by `margins` or `cost_matrix`, and
+        "0.7*top1+0.3*top5" a mix, whose weights are scaled to add up to 1 (names without one weigh 1); all weighted by
+        `sample_weight` and `class_weight`. Others are scikit-learn's scorers, by name or as callables, which do not see
+        weights.
+    choose : {"best", "one_se"}, default="best"
+        The best mean score, or the smallest C whose mean is within one standard error of it.
     refit : bool, default=True
         Fit to all rows with the best C. Without it there is nothing to predict with, nor anything left of an earlier fit.
     loss, k, rho, cost_matrix, class_features, smoothing, temperature, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
@@ -77,14 +91,14 @@ center, class_weight, n_jobs, random_state, verbose
     Attributes
     ----------
     C_ : float
-        The best C of those that were tried on all folds; of equals the smallest. Where none was, of those that were
-        tried on the most.
+        The best C of those that were tried on all folds (of equals the smallest), or by one standard error. Where none
+        was, of those that were tried on the most. A :class:`UserWarning` where the best is the first or last of several.
     Cs_ : ndarray of shape (n_cs,)
         The values of C, ascending.
     scores_ : ndarray of shape (n_cs, n_splits)
         The score of every C on every fold; NaN where it was not tried.
     best_score_ : float
-        The mean score of the best C.
+        The mean score of `C_`, which is ``Cs_[best_index_]``.
     cv_results_ : dict of ndarrays
         As GridSearchCV's: "param_C", "mean_test_score", "std_test_score", "rank_test_score", "split<i>_test_score",
         "mean_fit_time"; besides, "relative_gap" (n_cs, n_splits) and "n_iter" (n_cs, n_splits). Means are over the
@@ -109,7 +123,8 @@ center, class_weight, n_jobs, random_state, verbose
         **{key: value for key, value in TopwolfClassifier._parameter_constraints.items() if key not in ("C", "warm_start")},
         "Cs": [Interval(numbers.Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
-        "scoring": [StrOptions({*_METRICS, *get_scorer_names()}), callable, None],
+        "scoring": [str, callable, None],
+        "choose": [StrOptions({"best", "one_se"})],
         "refit": ["boolean"],
     }
 
@@ -119,6 +134,7 @@ center, class_weight, n_jobs, random_state, verbose
         *,
         cv: int | Iterable | Any = 5,
         scoring: str | Callable | None = None,
+        choose: str = "best",
         refit: bool = True,
         loss: str = "max_hinge",
         k: int | None = None,
@@ -142,6 +158,7 @@ center, class_weight, n_jobs, random_state, verbose
         self.Cs = Cs
         self.cv = cv
         self.scoring = scoring
+        self.choose = choose
         self.refit = refit
         self.loss = loss
         self.k = k
@@ -202,20 +219,30 @@ center, class_weight, n_jobs, random_state, verbose
         folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
         self._check_folds(folds)
         options = {**self._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
-        judge = None
-        if self.scoring not in (None, "accuracy", *_METRICS):
+        judge, metric = None, _metric_of(self.scoring)
+        if metric is None:
             X = with_own_indices(X)  # a scorer is code of the caller's
             judge = self._judge(X, y, folds)
         features = to_features(X)
-        metric = self.scoring if self.scoring in _METRICS else "top1"
         result = _core.cross_validate(
-            features, y, len(self.classes_), options, weights, grid, folds, metric, judge, self.refit, self._narrator()
+            features,
+            y,
+            len(self.classes_),
+            options,
+            weights,
+            grid,
+            folds,
+            metric or "top1",
+            self.choose == "one_se",
+            judge,
+            self.refit,
+            self._narrator(),
         )
         if result["error"] is not None and result["given_up"]:
             raise result["error"]
         if result["fits"] == 0:
             raise TimeoutError(f"time_limit={self.time_limit} s passed before a fit was finished: there is nothing to choose from.")
-        self._take_scores(result, grid, negative=judge is not None or metric == "cost")
+        self._take_scores(result, grid, negative=metric is None or _core.metric_has_costs(metric))
         if self.refit:
             self._take_refit(result, features, working_dtype(X), y, {**options, "C": self.C_}, weights)
         if not result["complete"]:
@@ -228,6 +255,9 @@ center, class_weight, n_jobs, random_state, verbose
         self._dual = None
 
     def _warn_of_search(self, result):
+        if result["at_edge"]:
+            best = self.Cs_[result["best"]]
+            warnings.warn(f"The best C, {best:g}, is an end of Cs; try values beyond it.", UserWarning, stacklevel=4)
         if result["complete"] and result["ended"] != "interrupted":
             if self.refit:
                 self._warn_unless_converged(stacklevel=5)
@@ -298,9 +328,9 @@ center, class_weight, n_jobs, random_state, verbose
         made = result["iterations"] > 0
         tried = made.sum(axis=1)
         mean = np.round(_mean_of(self.scores_, made), 12)  # equal scores may add up to different numbers
-        best = int(result["best"])
+        chosen = int(result["chosen"])
         ranked = np.where((tried == tried.max()) & ~np.isnan(mean), mean, -np.inf)
-        self.C_, self.best_score_, self.best_index_ = float(grid[best]), float(mean[best]), best
+        self.C_, self.best_score_, self.best_index_ = float(grid[chosen]), float(mean[chosen]), chosen
         self.cv_results_ = {
             "param_C": grid,
             "mean_test_score": mean,

@@ -105,10 +105,10 @@ std::string sweep_table(const SweepResult& result, bool held_out) {
 
 // ---- Cross-validation
 
-std::string cv_plots(const CvResult& result, const std::string& metric) {
-  Plot errors("Held-out " + metric + (metric == "cost" ? "" : " error") + " against C", C_axis,
-              {metric == "cost" ? "mean cost" : "error, %", Plot::Scale::linear, true});
-  const double unit = metric == "cost" ? 1.0 : 100.0;
+std::string cv_plots(const CvResult& result, const Metric& metric) {
+  Plot errors("Held-out " + to_string(metric) + (metric.costs() ? "" : " error") + " against C", C_axis,
+              {metric.costs() ? to_string(metric) : "error, %", Plot::Scale::linear, true});
+  const double unit = metric.costs() ? 1.0 : 100.0;
   for (std::size_t from = 0; from < result.points.size();) {
     const std::string loss = to_string(result.points[from].loss);
     Plot::Points points;
@@ -130,13 +130,13 @@ std::string largest_gap(const CvPoint& point) {
   return point.tried == 0 ? "-" : fmt::format("{:.1e}", largest);
 }
 
-std::string cv_table(const CvResult& result, const std::string& metric) {
+std::string cv_table(const CvResult& result, const Metric& metric) {
   std::string out =
       "<h2>Points</h2>\n<table>\n<tr><th>loss</th><th class=\"n\">C</th><th class=\"n\">mean</th>"
       "<th class=\"n\">standard error</th><th class=\"n\">largest relative gap</th><th></th></tr>\n";
   const auto shown = [&](double error) {
     if (std::isnan(error)) return std::string("-");
-    return metric == "cost" ? fmt::format("{:.5g}", error) : percent(error);
+    return metric.costs() ? fmt::format("{:.5g}", error) : percent(error);
   };
   for (std::size_t p = 0; p < result.points.size(); ++p) {
     const CvPoint& point = result.points[p];
@@ -201,7 +201,7 @@ std::string sweep_report(const SelectionContext& context, const SweepResult& res
   return page("topwolf sweep", body, figures);
 }
 
-std::string cv_report(const SelectionContext& context, const CvResult& result, const std::string& metric,
+std::string cv_report(const SelectionContext& context, const CvResult& result, const Metric& metric,
                       const std::string& rule, const std::string& certificate) {
   const CvPoint& chosen = result.points[result.chosen];
   std::string body = warnings_of(context);
@@ -212,7 +212,7 @@ std::string cv_report(const SelectionContext& context, const CvResult& result, c
   const std::string data_hash = result.refitted ? result.refitted->model.provenance.data_hash : "";
   body += run_table(context, data_hash, result.seconds);
   Json figures = run_figures(context, data_hash, result.seconds);
-  figures["metric"] = metric;
+  figures["metric"] = to_string(metric);
   for (const CvPoint& point : result.points) {
     figures["points"].push_back({{"loss", to_string(point.loss)},
                                  {"C", point.C},

@@ -27,7 +27,7 @@ std::string sweep_report(const SelectionContext& context, const SweepResult& res
                          const std::string& data_hash);
 
 // certificate: a sentence on the model that was trained on all rows.
-std::string cv_report(const SelectionContext& context, const CvResult& result, const std::string& metric,
+std::string cv_report(const SelectionContext& context, const CvResult& result, const Metric& metric,
                       const std::string& rule, const std::string& certificate);
 
 }  // namespace topwolf

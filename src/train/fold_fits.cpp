@@ -1,20 +1,14 @@
 #include "train/fold_fits.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "core/fail.hpp"
+#include "report/metric.hpp"
 #include "topwolf/dataset.hpp"
 #include "topwolf/evaluate.hpp"
 
 namespace topwolf {
 namespace {
-
-// The k of the metric.
-std::int64_t place_of(Metric metric) {
-  constexpr std::array<std::int64_t, 4> places{1, 3, 5, 10};
-  return places[static_cast<std::size_t>(metric)];
-}
 
 double mean_cost_of(const Trainer& rows, const Fold& fold, const TrainOptions& options, const Fit& fit, int threads) {
   const Dataset& data = rows.data();
@@ -27,6 +21,18 @@ double mean_cost_of(const Trainer& rows, const Fold& fold, const TrainOptions& o
   classifier.classes = data.classes;
   return mean_cost(Predictor(classifier, Rows::normalized, threads), held_out.X, held_out.y,
                    {options.loss.cost_matrix, held_out.margins}, threads, held_out.weights);
+}
+
+// Whether the rows that are trained on have two classes at least.
+bool tells_classes_apart(const Fold& fold, const Dataset& data) {
+  std::int32_t first = -1;
+  for (const std::int64_t i : fold.training) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!data.weights.empty() && !(data.weights[at] > 0.0)) continue;
+    if (first < 0) first = data.y[at];
+    if (data.y[at] != first) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -57,18 +63,23 @@ void check_folds(const std::vector<Fold>& folds, const Dataset& data) {
                           });
       if (!weighs) fail(ErrorKind::data, "a fold has only rows of weight 0 to train on or to hold out");
     }
+    if (!tells_classes_apart(fold, data)) {
+      fail(ErrorKind::data, "fold {} trains on rows of a single class, which tell nothing about the others",
+           &fold - folds.data() + 1);
+    }
   }
 }
 
-void check_metric(Metric metric, const Dataset& data) {
-  if (metric == Metric::cost || place_of(metric) < data.classes.size()) return;
-  fail(ErrorKind::data, "the {} error of {} classes is always 0; take a smaller k", to_string(metric),
-       data.classes.size());
+void check_metric(const Metric& metric, const Dataset& data) {
+  check(metric);
+  for (const MetricTerm& term : metric.terms) {
+    if (term.k < data.classes.size()) continue;
+    fail(ErrorKind::data, "the top{} error of {} classes is always 0; take a smaller k", term.k, data.classes.size());
+  }
 }
 
-double held_out_error(Metric metric, const Trainer& rows, const Fold& fold, const TrainOptions& options, const Fit& fit,
-                      int threads) {
-  if (metric == Metric::cost) return mean_cost_of(rows, fold, options, fit, threads);
+double held_out_error(const Metric& metric, const Trainer& rows, const Fold& fold, const TrainOptions& options,
+                      const Fit& fit, int threads) {
   const Dataset& data = rows.data();
   std::vector<std::int32_t> ranks;
   std::vector<double> weights;
@@ -77,7 +88,12 @@ double held_out_error(Metric metric, const Trainer& rows, const Fold& fold, cons
     ranks.push_back(fit.ranks[at]);
     if (!data.weights.empty()) weights.push_back(data.weights[at]);
   }
-  return errors_of_ranks(ranks, {place_of(metric)}, weights)[0];
+  double error = 0.0;
+  for (const MetricTerm& term : metric.terms) {
+    error += term.weight * (term.k == 0 ? mean_cost_of(rows, fold, options, fit, threads)
+                                        : errors_of_ranks(ranks, {term.k}, weights)[0]);
+  }
+  return error;
 }
 
 }  // namespace topwolf

@@ -11,15 +11,16 @@ namespace topwolf {
 
 void check_folds(const std::vector<Fold>& folds, const Dataset& data);
 
-// Error{data} where every model would be as good as every other.
-void check_metric(Metric metric, const Dataset& data);
+// Error{option} for a metric that is none, and Error{data} where by one of the errors every model would be as good as
+// every other.
+void check_metric(const Metric& metric, const Dataset& data);
 
 // 0 for the rows that the fold holds out.
 std::vector<double> weights_of(const Dataset& data, const Fold& fold);
 
 // By the metric, of a fit of a trainer that has all rows. The pass that certified the weights has ranked the classes of
 // all of them.
-double held_out_error(Metric metric, const Trainer& rows, const Fold& fold, const TrainOptions& options, const Fit& fit,
-                      int threads);
+double held_out_error(const Metric& metric, const Trainer& rows, const Fold& fold, const TrainOptions& options,
+                      const Fit& fit, int threads);
 
 }  // namespace topwolf

@@ -25,7 +25,7 @@ Identity search_identity(Trainer& rows, const TrainOptions& first, const CvOptio
     folds.add(fold.held_out.data(), fold.held_out.size() * sizeof(std::int64_t));
   }
   out.emplace_back("the fingerprint of the folds", folds.hex());
-  out.emplace_back("the metric", std::string(to_string(options.metric)));
+  out.emplace_back("the metric", to_string(options.metric));
   out.emplace_back("the rule", options.one_standard_error ? "one standard error" : "best");
   return out;
 }
@@ -33,7 +33,7 @@ Identity search_identity(Trainer& rows, const TrainOptions& first, const CvOptio
 std::string search_json(const CvOptions& options, const CvResult& result) {
   // What the library would make of null on the way is not whole where there is no memory.
   nlohmann::ordered_json search = nlohmann::ordered_json::object();
-  search["metric"] = options.judge ? std::string("given") : std::string(to_string(options.metric));
+  search["metric"] = options.judge ? std::string("given") : to_string(options.metric);
   search["folds"] = options.folds.size();
   search["rule"] = options.one_standard_error ? "one-standard-error" : "best";
   search["complete"] = result.complete;

@@ -107,6 +107,35 @@ def test_cv_minimises_costs(topwolf, data):
     topwolf.refuses("cv", data, "--metric", "cost", code=2, saying="--cost-matrix")
 
 
+def test_cv_judges_by_a_mix_of_errors(topwolf, data):
+    grid = ("-c", "0.1,1", "--folds", "3", "--choose", "one-se")
+    top1, top2 = (topwolf.json("cv", data, *grid, "--metric", name) for name in ("top1", "top2"))
+    mix = topwolf.json("cv", data, "m.topwolf", *grid, "--metric", "0.7*top1+0.3*top2", "--report", "c.html")
+    for one, two, both in zip(top1["points"], top2["points"], mix["points"]):
+        assert both["errors"] == pytest.approx([0.7 * a + 0.3 * b for a, b in zip(one["errors"], two["errors"])])
+    assert mix["metric"] == topwolf.json("inspect", "m.topwolf")["search"]["metric"] == "0.7*top1+0.3*top2"
+    assert "Held-out 0.7*top1+0.3*top2 error against C" in (topwolf.folder / "c.html").read_text()
+    lines = topwolf("cv", data, *grid, "--metric", "top1+top2").stdout.splitlines()
+    assert lines[0].split()[2] == "top1+top2"
+    assert topwolf.json("cv", data, *grid, "--metric", "5*top1+5*top2")["points"][0]["mean"] == pytest.approx(
+        (top1["points"][0]["mean"] + top2["points"][0]["mean"]) / 2
+    )
+
+
+@pytest.mark.parametrize(
+    "metric, saying",
+    [
+        ("top0", "--metric is 'top0', but it must be top1, top5"),
+        ("accuracy", "or a mix of them such as 0.7*top1+0.3*top5"),
+        ("0*top1+top3", "--metric gives top1 the weight 0, but it must be finite and above 0"),
+        ("top1+2*top1", "--metric names top1 twice"),
+        ("top1+cost", "the cost in --metric needs the costs; give --cost-matrix"),
+    ],
+)
+def test_a_metric_that_is_none_is_refused(topwolf, data, metric, saying):
+    topwolf.refuses("cv", data, "--metric", metric, code=2, saying=saying)
+
+
 # ---- both
 
 
@@ -129,7 +158,6 @@ def test_a_range_with_a_bad_count_is_told_so(topwolf, data, grid):
         (("sweep", "--holdout", "0.2", "--validation", "test.svm"), 2, "give one of them"),
         (("cv", "--folds", "1"), 2, "--folds"),
         (("cv", "--folds", "1000"), 3, "as many rows as there are folds"),
-        (("cv", "--metric", "top2"), 2, "top1, top3"),
         (("cv", "--loss", "max-hinge,nothing"), 2, "nothing"),
         (("cv", "--loss", "top-k:7"), 3, "7"),
         (("cv", "--lambda", "1"), 2, "--lambda"),

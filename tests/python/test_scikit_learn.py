@@ -8,7 +8,10 @@ LOSSES = ["max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier"]
 # The check that rows weighted and rows repeated give the same model compares at 1e-7.
 PRECISE = {"tol": 1e-10, "max_iter": 100000}
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:The best C:UserWarning"),
+]
 
 
 @parametrize_with_checks([TopwolfClassifier(loss, **PRECISE) for loss in LOSSES])

@@ -4,6 +4,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
 import topwolf
 from topwolf import TopwolfClassifier, TopwolfClassifierCV
+
+pytestmark = pytest.mark.filterwarnings("ignore:The best C:UserWarning")
 
 GRID = [0.01, 0.1, 1.0, 10.0]
 PRECISE = {"tol": 1e-7, "max_iter": 100000}
@@ -62,6 +65,64 @@ def test_top_k_scores(data):
     folds = StratifiedKFold(3).split(X, y)
     want = [1 - TopwolfClassifier(**PRECISE).fit(X[a], y[a]).top_k_error(X[b], y[b], k=3) for a, b in folds]
     np.testing.assert_allclose(search.scores_[0], want)
+
+
+def test_a_mix_of_scores(data):
+    X, y = data
+    options = {"Cs": [0.1, 1.0], "cv": 3, "choose": "one_se"}  # one_se drops nothing
+    top1, top3 = (TopwolfClassifierCV(**options, scoring=name).fit(X, y).scores_ for name in ("top1", "top3"))
+    mix = TopwolfClassifierCV(**options, scoring="0.7*top1+0.3*top3").fit(X, y)
+    np.testing.assert_allclose(mix.scores_, 0.7 * top1 + 0.3 * top3)
+    alike = TopwolfClassifierCV(**options, scoring="top1+top3").fit(X, y)
+    np.testing.assert_allclose(alike.scores_, (top1 + top3) / 2)
+    costs = 2.0 * (1 - np.eye(5))
+    with_costs = TopwolfClassifierCV(**options, scoring="top1+cost", cost_matrix=costs).fit(X, y)
+    only_costs = TopwolfClassifierCV(**options, scoring="cost", cost_matrix=costs).fit(X, y)
+    np.testing.assert_allclose(with_costs.scores_, 0.75 * only_costs.scores_)
+
+
+@pytest.mark.parametrize(
+    "scoring, saying",
+    [
+        ("top0", "scoring is 'top0', but it must be top1, .* or the name of one of scikit-learn's scorers"),
+        ("top1+", "or a mix of them such as 0.7"),
+        ("-1*top1+top3", "scoring gives top1 the weight -1"),
+        ("top3+top3", "names top3 twice"),
+        ("top9", "top9 error of 5 classes is always 0"),
+        (3, "scoring"),
+    ],
+)
+def test_scores_that_are_none(data, scoring, saying):
+    with pytest.raises(ValueError, match=saying):
+        TopwolfClassifierCV([1.0], scoring=scoring).fit(*data)
+
+
+def test_one_standard_error(data):
+    X, y = data
+    grid = np.logspace(-3, 1, 9)
+    search = TopwolfClassifierCV(grid, choose="one_se").fit(X, y)
+    mean = search.scores_.mean(axis=1)
+    best = np.argmax(np.round(mean, 12))
+    reach = search.scores_[best].std(ddof=1) / np.sqrt(5)
+    assert search.C_ == grid[mean >= mean[best] - reach].min() < grid[best]
+    assert search.Cs_[search.best_index_] == search.C_ and search.best_score_ == pytest.approx(mean[search.best_index_])
+    alone = TopwolfClassifier(C=search.C_).fit(X, y)
+    np.testing.assert_array_equal(search.coef_, alone.coef_)
+
+
+def test_the_end_of_the_grid_is_warned_of(data):
+    with pytest.warns(UserWarning, match="The best C, 1e-05, is an end of Cs"):
+        TopwolfClassifierCV([1e-6, 1e-5]).fit(*data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TopwolfClassifierCV([1.0]).fit(*data)  # one value has no ends
+
+
+def test_a_fold_of_one_class(data):
+    X, y = data
+    folds = [(np.arange(120), np.arange(120, 240)), (np.flatnonzero(y == "bee"), np.flatnonzero(y != "bee"))]
+    with pytest.raises(ValueError, match="fold 2 trains on rows of a single class"):
+        TopwolfClassifierCV([1.0], cv=folds).fit(X, y)
 
 
 def test_two_classes_and_scorers_of_thresholds(data):

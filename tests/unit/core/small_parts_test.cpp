@@ -36,8 +36,7 @@ TEST(Hash, does_not_depend_on_how_the_bytes_are_cut) {
 
 template <class E>
 class NamesOf : public testing::Test {};
-using Enumerations =
-    testing::Types<Status, SolverName, ScoresName, LossName, Metric, NormalizeKind, Precision, LabelType>;
+using Enumerations = testing::Types<Status, SolverName, ScoresName, LossName, NormalizeKind, Precision, LabelType>;
 TYPED_TEST_SUITE(NamesOf, Enumerations);
 
 TYPED_TEST(NamesOf, values_go_there_and_back) {
@@ -54,7 +53,6 @@ TEST(Names, are_those_of_the_last_value) {
   EXPECT_EQ(to_string(SolverName::pg), "pg");
   EXPECT_EQ(to_string(ScoresName::gram), "gram");
   EXPECT_EQ(to_string(LossName::weighted_usunier), "weighted-usunier");
-  EXPECT_EQ(to_string(Metric::cost), "cost");
   EXPECT_EQ(to_string(NormalizeKind::maxabs), "maxabs");
   EXPECT_EQ(to_string(Precision::float64), "float64");
   EXPECT_EQ(to_string(LabelType::text), "text");

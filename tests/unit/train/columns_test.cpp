@@ -147,7 +147,7 @@ TEST(FewFeatures, go_through_sweeps_and_cross_validation) {
   LossSpec costly;
   for (int i = 0; i < 25; ++i) costly.cost_matrix.push_back(i % 6 == 0 ? 0.0 : 1.0 + i % 3);
   options.losses = {costly};
-  options.metric = Metric::cost;
+  options.metric = parse_metric("cost");
   options.folds = stratified_folds(narrow.y, 5, 3, 0);
   const CvResult found = cross_validate(wide, options), expected = cross_validate(narrow, options);
   ASSERT_EQ(found.points.size(), 2u);

@@ -243,19 +243,57 @@ TEST(Cv, ChoosesByTheRuleAndSaysWhenTheEdgeIsBest) {
 TEST(Cv, MeasuresCosts) {
   Dataset data = rows();
   CvOptions options = cv_options(data);
-  options.metric = Metric::cost;
+  options.metric = parse_metric("cost");
   options.refit = false;
   std::vector<double> cost(25, 2.0);
   for (std::size_t j = 0; j < 5; ++j) cost[6 * j] = 0.0;
   options.losses = {parse_loss("max-hinge")};
   options.losses[0].cost_matrix = cost;
   const CvResult costs = cross_validate(data, options);
-  options.metric = Metric::top1;
+  options.metric = parse_metric("top1");
   const CvResult errors = cross_validate(data, options);
   for (std::size_t p = 0; p < costs.points.size(); ++p) {
     EXPECT_NEAR(costs.points[p].mean, 2.0 * errors.points[p].mean, 1e-12);
     EXPECT_EQ(costs.points[p].dropped, errors.points[p].dropped);
   }
+}
+
+TEST(Cv, MixesErrorsByTheirWeights) {
+  const Dataset data = rows();
+  CvOptions options = cv_options(data);
+  options.refit = false;
+  options.one_standard_error = true;  // which drops nothing
+  const auto found = [&](std::string_view metric) {
+    options.metric = parse_metric(metric);
+    return cross_validate(data, options);
+  };
+  const CvResult top1 = found("top1"), top2 = found("top2"), mix = found("3*top1 + top2");
+  for (std::size_t p = 0; p < mix.points.size(); ++p) {
+    EXPECT_LT(top2.points[p].mean, top1.points[p].mean);
+    for (std::size_t f = 0; f < 4; ++f) {
+      EXPECT_NEAR(mix.points[p].errors[f], 0.75 * top1.points[p].errors[f] + 0.25 * top2.points[p].errors[f], 1e-12);
+    }
+  }
+}
+
+TEST(Cv, RefusesAFoldThatTrainsOnOneClass) {
+  Dataset data = rows();
+  CvOptions options = cv_options(data);
+  std::erase_if(options.folds[1].training, [&](std::int64_t i) { return data.y[static_cast<std::size_t>(i)] != 2; });
+  const auto refused = [&] {
+    EXPECT_THAT([&] { cross_validate(data, options); },
+                ::testing::ThrowsMessage<Error>(::testing::HasSubstr("fold 2 trains on rows of a single class")));
+  };
+  refused();
+  // Rows of weight 0 are not there.
+  options = cv_options(data);
+  data.weights.assign(data.y.size(), 1.0);
+  for (const std::int64_t i : options.folds[1].training) {
+    const auto at = static_cast<std::size_t>(i);
+    data.weights[at] = data.y[at] == 2 ? 1.0 : 0.0;
+  }
+  options.folds = {options.folds[0], options.folds[1]};
+  refused();
 }
 
 TEST(Cv, EndsWhenAskedAndCountsItsFits) {
@@ -406,12 +444,12 @@ TEST(Cv, RefusesWhatCannotBeValidated) {
   options.folds[0].held_out = {90};
   EXPECT_THROW(cross_validate(data, options), Error);
   options = cv_options(data);
-  options.metric = Metric::top5;
+  options.metric = parse_metric("top5");
   EXPECT_THROW(cross_validate(data, options), Error);
   Dataset weighted = data;
   weighted.weights.assign(90, 0.0);
   weighted.weights[static_cast<std::size_t>(options.folds[0].held_out[0])] = 1.0;
-  options.metric = Metric::top1;
+  options.metric = parse_metric("top1");
   EXPECT_THROW(cross_validate(weighted, options), Error);
   options = cv_options(data);
   options.losses.push_back(parse_loss("top-k:5"));
