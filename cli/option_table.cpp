@@ -5,6 +5,8 @@
 #include <array>
 #include <iterator>
 
+#include "topwolf/options.hpp"
+
 namespace topwolf::cli {
 namespace {
 
@@ -94,13 +96,29 @@ constexpr std::array command_rows{
                "topwolf demo"},
 };
 
-constexpr const char* all_losses = "max-hinge|top-k|usunier|weighted-top-k|weighted-usunier|softmax";
+// The names of an enumeration in one text.
+template <Named E>
+consteval auto joined(std::string_view between, std::string_view last_between, std::string_view end = {}) {
+  std::array<char, 256> text{};
+  std::size_t at = 0;
+  const auto add = [&](std::string_view part) {
+    for (const char c : part) text.at(at++) = c;
+  };
+  const auto& names = Names<E>::all;
+  for (std::size_t value = 0; value < names.size(); ++value) {
+    if (value > 0) add(value + 1 == names.size() ? last_between : between);
+    add(names[value]);
+  }
+  add(end);
+  return text;
+}
+
+constexpr auto loss_choices = joined<LossName>("|", "|"), solver_choices = joined<SolverName>("|", "|");
+constexpr auto loss_words = joined<LossName>(", ", " or ", "; usunier:20 stands for usunier with -k 20.");
+constexpr const char *all_losses = loss_choices.data(), *all_solvers = solver_choices.data();
 
 constexpr std::array option_rows{
-    OptionRow{
-        "loss", 0, "LOSS[:K]", all_losses, "max-hinge", "Loss", train | sweep,
-        "max-hinge, top-k, usunier, weighted-top-k, weighted-usunier or softmax; usunier:20 stands for usunier with -k "
-        "20."},
+    OptionRow{"loss", 0, "LOSS[:K]", all_losses, "max-hinge", "Loss", train | sweep, loss_words.data()},
     OptionRow{"loss", 0, "LOSS[:K],...", all_losses, "max-hinge", "Loss", cv,
               "One or several to choose from, as for train: max-hinge,usunier:5,usunier:20."},
     OptionRow{"loss", 0, "LOSS[:K]", all_losses, "the model's, else max-hinge", "Loss", audit,
@@ -157,8 +175,7 @@ constexpr std::array option_rows{
     OptionRow{"normalize", 0, "none|unit|maxabs", "none|unit|maxabs", "none", "Problem", training,
               "Scale rows to unit length or columns to maximum 1; kept in the model and applied again by predict."},
     OptionRow{
-        "solver", 0, "auto|block|newton|apg|lsfw|stdfw|pg", "auto|block|newton|apg|lsfw|stdfw|pg", "auto", "Solver",
-        training,
+        "solver", 0, all_solvers, all_solvers, "auto", "Solver", training,
         "Exact block ascent (what auto takes), Newton steps on the primal (auto, where there are thousands of rows "
         "for every weight), accelerated projected gradient on the dual, Frank-Wolfe with line search, Frank-Wolfe "
         "with the standard step, or projected gradient."},

@@ -22,11 +22,47 @@ enum class LossName {
   weighted_usunier,  // usunier with weights rho over the ranks
   softmax,           // multinomial logistic regression's: the max hinge, smoothed by an entropy
 };
+
+// The two families that all losses are members of (ledger, L1, L2).
+enum class Family {
+  usunier,  // each violation has its hinge, and these are weighted
+  top_k,    // violations are weighted, and their sum has one hinge
+};
+
+// Where a loss has its weights over the ranks from.
+enum class Ranks {
+  largest,  // 1 for the largest violation alone
+  mean,     // 1/k for the k largest
+  given,    // LossSpec::rho
+};
+
+// What a loss is by its name.
+struct LossTraits {
+  LossName id;            // the row's place
+  std::string_view name;  // in options, files and reports
+  Family family;          // max_hinge and softmax: they coincide
+  Ranks ranks;            // and with them k or rho
+  bool takes_temperature = false;
+  constexpr bool takes_k() const { return ranks == Ranks::mean; }
+  constexpr bool takes_rho() const { return ranks == Ranks::given; }
+};
+// The one table of losses: names, options, checks and help follow from it.
+inline constexpr std::array loss_table{
+    LossTraits{LossName::max_hinge, "max-hinge", Family::usunier, Ranks::largest},
+    LossTraits{LossName::top_k, "top-k", Family::top_k, Ranks::mean},
+    LossTraits{LossName::usunier, "usunier", Family::usunier, Ranks::mean},
+    LossTraits{LossName::weighted_top_k, "weighted-top-k", Family::top_k, Ranks::given},
+    LossTraits{LossName::weighted_usunier, "weighted-usunier", Family::usunier, Ranks::given},
+    LossTraits{LossName::softmax, "softmax", Family::usunier, Ranks::largest, true},
+};
 template <>
 struct Names<LossName> {
-  static constexpr std::array<std::string_view, 6> all{"max-hinge",        "top-k",  "usunier", "weighted-top-k",
-                                                       "weighted-usunier", "softmax"};
+  static constexpr auto all = names_in(loss_table);
 };
+// Throws for a name without a row.
+constexpr const LossTraits& traits(LossName name) {
+  return loss_table.at(static_cast<std::size_t>(name));
+}
 
 // What a user asks for; k and rho are filled in when the number of classes is known.
 struct LossSpec {
@@ -45,29 +81,6 @@ LossSpec parse_loss(std::string_view text);
 
 // The same as text, with its smoothing: "usunier:20", "weighted-top-k (2, 1), smoothing 0.5".
 std::string to_string(const LossSpec& spec);
-
-// The two families that all losses are members of (ledger, L1, L2).
-enum class Family {
-  usunier,  // each violation has its hinge, and these are weighted
-  top_k,    // violations are weighted, and their sum has one hinge
-};
-
-// What a loss is by its name: the one place that says so.
-struct LossTraits {
-  Family family;
-  bool takes_k, takes_rho, takes_temperature;
-};
-constexpr LossTraits traits(LossName name) {
-  constexpr std::array<LossTraits, Names<LossName>::all.size()> all{{
-      {Family::usunier, false, false, false},  // max_hinge: the families coincide
-      {Family::top_k, true, false, false},
-      {Family::usunier, true, false, false},
-      {Family::top_k, false, true, false},
-      {Family::usunier, false, true, false},
-      {Family::usunier, false, false, true},  // softmax
-  }};
-  return all[static_cast<std::size_t>(name)];
-}
 
 // The loss as the solvers use it.
 struct Loss {

@@ -14,6 +14,17 @@ namespace topwolf {
 template <class E>
 struct Names;
 
+// The names of a table whose rows have an `id` and a `name`; the rows must be in the order of the enumeration.
+template <class Row, std::size_t size>
+consteval std::array<std::string_view, size> names_in(const std::array<Row, size>& table) {
+  std::array<std::string_view, size> names;
+  for (std::size_t row = 0; row < size; ++row) {
+    if (static_cast<std::size_t>(table[row].id) != row) throw "a row of the table is out of order";
+    names[row] = table[row].name;
+  }
+  return names;
+}
+
 template <class E>
 concept Named = requires {
   Names<E>::all;

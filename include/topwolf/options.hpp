@@ -22,10 +22,28 @@ enum class SolverName {
   stdfw,      // Frank-Wolfe with steps 2/(t + 1)
   pg,         // projected gradient with steps 1/t
 };
+
+// What a solver is by its name.
+struct SolverTraits {
+  SolverName id;          // the row's place
+  std::string_view name;  // in options, files and reports
+  bool starts;            // from an earlier dual; the others forget it in their first step
+};
+// The one table of solvers: names, options and what a run can begin with follow from it.
+inline constexpr std::array solver_table{
+    SolverTraits{SolverName::automatic, "auto", true}, SolverTraits{SolverName::block, "block", true},
+    SolverTraits{SolverName::newton, "newton", true},  SolverTraits{SolverName::apg, "apg", true},
+    SolverTraits{SolverName::lsfw, "lsfw", true},      SolverTraits{SolverName::stdfw, "stdfw", false},
+    SolverTraits{SolverName::pg, "pg", false},
+};
 template <>
 struct Names<SolverName> {
-  static constexpr std::array<std::string_view, 7> all{"auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"};
+  static constexpr auto all = names_in(solver_table);
 };
+// Throws for a name without a row.
+constexpr const SolverTraits& traits(SolverName name) {
+  return solver_table.at(static_cast<std::size_t>(name));
+}
 
 // How the block solver holds the scores.
 enum class ScoresName {

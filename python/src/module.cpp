@@ -76,6 +76,14 @@ std::vector<std::string> names_of() {
   return out;
 }
 
+std::vector<std::string> solvers_that_start() {
+  std::vector<std::string> out;
+  for (const SolverTraits& solver : solver_table) {
+    if (solver.starts) out.emplace_back(solver.name);
+  }
+  return out;
+}
+
 }  // namespace
 }  // namespace topwolf::python
 
@@ -93,6 +101,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = TOPWOLF_VERSION;
   module.attr("LOSSES") = python::names_of<LossName>();
   module.attr("SOLVERS") = python::names_of<SolverName>();
+  module.attr("SOLVERS_THAT_START") = python::solvers_that_start();
   python::wait_instead_of_ending_all();
   python::bind_ieee(module);
   python::bind_features(module);

@@ -90,7 +90,7 @@ class TrainingInput:
 
     def _start(self, y, last):
         """The last fit's dual, where its rows and labels were these; `last` is None or both."""
-        if not self.warm_start or self.solver in ("stdfw", "pg") or last is None:
+        if not self.warm_start or self.solver not in _core.SOLVERS_THAT_START or last is None:
             return None
         dual, labels = last
         return dual if np.array_equal(labels, y) else None

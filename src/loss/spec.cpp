@@ -43,20 +43,26 @@ std::vector<double> default_rho(std::int64_t m) {
 }
 
 std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
-  if (traits(spec.name).takes_rho) {
-    if (spec.rho.empty()) return default_rho(m);
-    check_rho(spec.rho, m);
-    std::vector<double> rho = spec.rho;
-    // K counts those that are not 0: everything costs time in K.
-    while (rho.back() == 0.0) rho.pop_back();
-    return rho;
+  switch (traits(spec.name).ranks) {
+    case Ranks::largest:
+      return {1.0};
+    case Ranks::mean: {
+      const std::int64_t k = spec.k.value_or(std::min<std::int64_t>(5, m - 1));
+      if (k < 1) fail(ErrorKind::option, "{} is {}, but it must be at least 1", Field{"k"}, k);
+      if (k > m - 1)
+        fail(ErrorKind::data, "{} is {}, but with {} classes it must be from 1 to {}", Field{"k"}, k, m, m - 1);
+      return std::vector<double>(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
+    }
+    case Ranks::given: {
+      if (spec.rho.empty()) return default_rho(m);
+      check_rho(spec.rho, m);
+      std::vector<double> rho = spec.rho;
+      // K counts those that are not 0: everything costs time in K.
+      while (rho.back() == 0.0) rho.pop_back();
+      return rho;
+    }
   }
-  if (!traits(spec.name).takes_k) return {1.0};
-  const std::int64_t k = spec.k.value_or(std::min<std::int64_t>(5, m - 1));
-  if (k < 1) fail(ErrorKind::option, "{} is {}, but it must be at least 1", Field{"k"}, k);
-  if (k > m - 1)
-    fail(ErrorKind::data, "{} is {}, but with {} classes it must be from 1 to {}", Field{"k"}, k, m, m - 1);
-  return std::vector<double>(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
+  fail(ErrorKind::internal, "the loss {} has no weights over the ranks", to_string(spec.name));
 }
 
 // 0: the loss has none.
@@ -125,16 +131,16 @@ LossSpec parse_loss(std::string_view text) {
   if (error != std::errc{} || end != digits.data() + digits.size() || k < 1) {
     fail(ErrorKind::option, "'{}' is not a loss with a k; write it as usunier:20", text);
   }
-  if (!traits(spec.name).takes_k) fail(ErrorKind::option, "the loss {} takes no k, but '{}' was given", name, text);
+  if (!traits(spec.name).takes_k()) fail(ErrorKind::option, "the loss {} takes no k, but '{}' was given", name, text);
   spec.k = k;
   return spec;
 }
 
 Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
   if (m < 2) fail(ErrorKind::data, "there are {} classes, but a classifier needs at least two", m);
-  if (spec.k && !traits(spec.name).takes_k)
+  if (spec.k && !traits(spec.name).takes_k())
     fail(ErrorKind::option, "the loss {} takes no {}", to_string(spec.name), Field{"k"});
-  if (!spec.rho.empty() && !traits(spec.name).takes_rho) {
+  if (!spec.rho.empty() && !traits(spec.name).takes_rho()) {
     fail(ErrorKind::option, "the loss {} takes no {}; use weighted-top-k or weighted-usunier", to_string(spec.name),
          Field{"rho"});
   }

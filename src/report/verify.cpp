@@ -26,7 +26,7 @@ using namespace proof;
 
 Loss loss_of(const LossSpec& spec, std::int64_t m) {
   Loss loss;
-  const LossTraits of = traits(spec.name);
+  const LossTraits& of = traits(spec.name);
   loss.family = of.family;
   loss.smoothing = spec.smoothing;
   if (of.takes_temperature) {
@@ -35,12 +35,19 @@ Loss loss_of(const LossSpec& spec, std::int64_t m) {
       fail(ErrorKind::data, "the model's temperature is {} and its smoothing {}; more than 0, and 0, is allowed",
            loss.temperature, loss.smoothing);
     }
-  } else if (of.takes_rho) {
-    loss.rho = spec.rho;
-  } else if (of.takes_k) {
-    const std::int64_t k = spec.k.value_or(0);
-    if (k < 1 || k >= m) fail(ErrorKind::data, "the model's loss has k = {}; 1 to {} is allowed", k, m - 1);
-    loss.rho.assign(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
+  }
+  switch (of.ranks) {
+    case Ranks::largest:
+      loss.rho = {1.0};
+      break;
+    case Ranks::mean: {
+      const std::int64_t k = spec.k.value_or(0);
+      if (k < 1 || k >= m) fail(ErrorKind::data, "the model's loss has k = {}; 1 to {} is allowed", k, m - 1);
+      loss.rho.assign(static_cast<std::size_t>(k), 1.0 / static_cast<double>(k));
+      break;
+    }
+    case Ranks::given:
+      loss.rho = spec.rho;
   }
   const auto zero = std::find(loss.rho.begin(), loss.rho.end(), 0.0);
   const bool finite = std::all_of(loss.rho.begin(), loss.rho.end(), [](double r) { return std::isfinite(r); });

@@ -88,10 +88,33 @@ double training_bytes(const Workload& work, SolverName solver, bool gram) {
   return work.workers * each + (gram ? work.number * work.n * work.n : 0.0);
 }
 
+namespace {
+
+constexpr double visits_per_row = 20.0;
+
+double passes_of(SolverName solver) {
+  switch (solver) {
+    case SolverName::automatic:
+    case SolverName::block:
+      return visits_per_row;
+    case SolverName::newton:
+      return 15.0;
+    case SolverName::apg:
+      return 200.0;
+    case SolverName::lsfw:
+      return 1000.0;
+    case SolverName::stdfw:
+    case SolverName::pg:
+      break;
+  }
+  return 5000.0;
+}
+
+}  // namespace
+
 // The rates are those that bench/scores measured, steps on the face included; `product` is that of caltech101 at C = 1
 // and 10.
 Effort expected_effort(const Workload& work, SolverName solver, bool gram) {
-  constexpr double visits_per_row = 20.0;
   constexpr double visit = 1.2e-6, product = 5e-11, sparse_product = 2.3e-10;
   constexpr double block = 32.0;                     // weights mode: d (m + block) products a visit
   constexpr double sum = 1.6e-9, gathered = 3.9e-8;  // Gram mode: n sums for every changed class, m scores
@@ -101,11 +124,7 @@ Effort expected_effort(const Workload& work, SolverName solver, bool gram) {
     return {visits_per_row, visits_per_row * n * (n * sum + m * gathered) + 0.5 * n * n * d * gram_product};
   }
   const double row = work.sparse ? visit + d * m * sparse_product : visit + d * (m + block) * product;
-  const double passes = solver == SolverName::block    ? visits_per_row
-                        : solver == SolverName::newton ? 15.0
-                        : solver == SolverName::apg    ? 200.0
-                        : solver == SolverName::lsfw   ? 1000.0
-                                                       : 5000.0;
+  const double passes = passes_of(solver);
   return {passes, passes * n * row};
 }
 

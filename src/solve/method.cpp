@@ -134,13 +134,28 @@ void check_memory(const Method& method) {
 
 std::unique_ptr<Solver> make_solver(SolverName name, const TrainOptions& options, Engine& engine, Start from,
                                     int threads) {
-  if (name == SolverName::block) return make_block_solver(engine, std::move(from), {.seed = options.seed});
-  if (name == SolverName::apg) return make_apg_solver(engine, std::move(from), threads);
-  if (name == SolverName::newton) return make_newton_solver(engine, std::move(from), threads);
-  BatchOptions batch = name == SolverName::stdfw ? stdfw_options : name == SolverName::pg ? pg_options : lsfw_options;
-  batch.keep_dual = options.keep_dual;
-  batch.threads = threads;
-  return make_batch_solver(engine, std::move(from), batch);
+  const auto batch = [&](BatchOptions rule) {
+    rule.keep_dual = options.keep_dual;
+    rule.threads = threads;
+    return make_batch_solver(engine, std::move(from), rule);
+  };
+  switch (name) {
+    case SolverName::automatic:
+      break;  // choose_method knows which
+    case SolverName::block:
+      return make_block_solver(engine, std::move(from), {.seed = options.seed});
+    case SolverName::newton:
+      return make_newton_solver(engine, std::move(from), threads);
+    case SolverName::apg:
+      return make_apg_solver(engine, std::move(from), threads);
+    case SolverName::lsfw:
+      return batch(lsfw_options);
+    case SolverName::stdfw:
+      return batch(stdfw_options);
+    case SolverName::pg:
+      return batch(pg_options);
+  }
+  fail(ErrorKind::internal, "nobody makes the solver {}", to_string(name));
 }
 
 }  // namespace topwolf

@@ -66,8 +66,8 @@ TrainOptions as_begun(TrainOptions options) {
   const json began = metadata_of(file).value("identity", json::object());
   const auto was = [&](const char* name, const std::string& value) { return says(began, name, value); };
   if (options.solver == SolverName::automatic) {
-    for (const SolverName solver : {SolverName::block, SolverName::newton, SolverName::lsfw}) {
-      if (was(the_solver, std::string(to_string(solver)))) options.solver = solver;
+    for (const SolverTraits& solver : solver_table) {
+      if (was(the_solver, std::string(solver.name))) options.solver = solver.id;
     }
   }
   if (options.solver == SolverName::block && options.scores == ScoresName::automatic) {

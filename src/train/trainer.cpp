@@ -61,8 +61,8 @@ int threads_for(const Problem& problem, int asked) {
 // The loss with k and rho as they were used.
 LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
   LossSpec spec = asked;
-  if (traits(spec.name).takes_k) spec.k = loss.K();
-  if (traits(spec.name).takes_rho) spec.rho = loss.rho;
+  if (traits(spec.name).takes_k()) spec.k = loss.K();
+  if (traits(spec.name).takes_rho()) spec.rho = loss.rho;
   if (loss.entropic()) spec.temperature = loss.temperature;
   return spec;
 }
@@ -181,8 +181,7 @@ void Trainer::set_problem(const TrainOptions& options) {
 
 // Where the solver begins: at the last run's dual, at a dual that was given, or at 0.
 Start Trainer::start_for(const TrainOptions& options, bool warm, double earlier_lambda) {
-  const bool forgets = method_.solver == SolverName::stdfw || method_.solver == SolverName::pg;
-  if (warm && solver_ && !forgets) return continue_from(*engine_, solver_->take_dual(), earlier_lambda);
+  if (warm && solver_ && traits(method_.solver).starts) return continue_from(*engine_, solver_->take_dual(), earlier_lambda);
   if (options.start.rows() == 0) return {};
   check_dual(options.start, problem_.n, problem_.m, "the dual to start from");
   return warm_start(*engine_, options.start);
