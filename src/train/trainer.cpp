@@ -181,7 +181,8 @@ void Trainer::set_problem(const TrainOptions& options) {
 
 // Where the solver begins: at the last run's dual, at a dual that was given, or at 0.
 Start Trainer::start_for(const TrainOptions& options, bool warm, double earlier_lambda) {
-  if (warm && solver_ && traits(method_.solver).starts) return continue_from(*engine_, solver_->take_dual(), earlier_lambda);
+  if (warm && solver_ && traits(method_.solver).starts)
+    return continue_from(*engine_, solver_->take_dual(), earlier_lambda);
   if (options.start.rows() == 0) return {};
   check_dual(options.start, problem_.n, problem_.m, "the dual to start from");
   return warm_start(*engine_, options.start);
