@@ -38,12 +38,14 @@ enum class Ranks {
 
 // What a loss is by its name.
 struct LossTraits {
-  LossName id;            // the row's place
-  std::string_view name;  // in options, files and reports
-  Family family;          // max_hinge and softmax: they coincide
-  Ranks ranks;            // and with them k or rho
-  bool takes_temperature = false;
+  LossName id;                     // the row's place
+  std::string_view name;           // in options, files and reports
+  Family family;                   // max_hinge and softmax: they coincide
+  Ranks ranks;                     // and with them k or rho
+  bool takes_temperature = false;  // LossSpec::temperature has a meaning
+  // So has LossSpec::k.
   constexpr bool takes_k() const { return ranks == Ranks::mean; }
+  // So has LossSpec::rho.
   constexpr bool takes_rho() const { return ranks == Ranks::given; }
 };
 // The one table of losses: names, options, checks and help follow from it.
@@ -88,6 +90,7 @@ struct Loss {
   std::vector<double> rho{1.0};     // K non-zero weights, non-increasing; the rest up to m are 0
   double smoothing = 0.0;           // the Moreau parameter; 0: the loss itself
   double temperature = 0.0;         // of an entropy, L10: the loss is softmax; 0: none
+  // Whether it is softmax.
   bool entropic() const { return temperature > 0.0; }
   // Of every class but the example's own, where nothing else is said.
   double usual_margin() const { return entropic() ? 0.0 : 1.0; }

@@ -15,6 +15,7 @@ struct ProbabilityErrors {
   double brier = 0.0;        // the mean of sum_j (p_j - [j is the true class])^2, from 0 to 2
   double calibration = 0.0;  // how far the best class's probability is from how often it is right, in 15 bins
 };
+// At this temperature; y as in top_k_errors().
 ProbabilityErrors probability_errors(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y,
                                      double temperature, int threads = 0, const std::vector<double>& weights = {});
 
