@@ -1,9 +1,12 @@
 // topwolf calibrate: a temperature for a model's probabilities, from rows that it was not trained on.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "commands.hpp"
+#include "core/atomic_file.hpp"
+#include "core/fail.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
 #include "summary.hpp"
@@ -12,12 +15,23 @@
 #include "training.hpp"
 
 namespace topwolf::cli {
+namespace {
+
+// A model that comes from a pipe or an open descriptor, and that what it becomes would be written into.
+bool written_into(const std::string& model, const std::string& output) {
+  std::error_code error;
+  return !is_replaced(output) && (output == model || std::filesystem::equivalent(output, model, error));
+}
+
+}  // namespace
 
 int run_calibrate(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
   const std::string& model_path = arguments.required_positional(1);
   const std::string output = arguments.has("output") ? arguments.text("output") : model_path;
   check_output(arguments, output, {path, arguments.text("labels")}, model_format);
+  if (written_into(model_path, output))
+    fail(ErrorKind::option, "{} is no file that can be replaced; give --output another name", output);
   const RowOptions options = row_options(arguments, path);
   Model model = load_model(model_path);
   Warnings warnings;

@@ -26,6 +26,7 @@ Json describe_model(const Model& model) {
   document["label_type"] = to_string(model.classes.type);
   document["classes"] = model.classes.names;
   if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
+  if (model.temperature > 0.0) document["probability_temperature"] = model.temperature;
   const Provenance& made = model.provenance;
   if (!made.claim) return document;
   add_loss(document, made.loss);

@@ -81,9 +81,12 @@ class FittedClassifier(Certified):
         """Logarithms of `predict_proba`, to the last digit where that rounds to 0 or 1."""
         fitted = self._snapshot()
         features = fitted._features(X)
-        scores = fitted._predictor().scores(features, fitted._threads()) / fitted.temperature_
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        scores = fitted._predictor().scores(features, fitted._threads())
+        scores[np.isnan(scores)] = -np.inf  # as where classes are ranked
+        top = scores.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", over="ignore"):
+            exponents = np.where(scores == top, 0.0, (scores - top) / fitted.temperature_)
+        return exponents - np.log(np.exp(exponents).sum(axis=1, keepdims=True))
 
     def calibrate(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
         """Fit the temperature of `predict_proba` to rows that were not trained on.
@@ -100,7 +103,8 @@ class FittedClassifier(Certified):
         labels = fitted._class_numbers(np.asarray(y).ravel())
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._set_temperature(fitted._predictor().calibrate(features, labels, sample_weight, fitted._threads()))
+        # The fit that was asked gets it, and not one that came meanwhile.
+        fitted._set_temperature(fitted._predictor().calibrate(features, labels, sample_weight, fitted._threads()))
         return self
 
     @property

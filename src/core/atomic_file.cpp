@@ -82,11 +82,17 @@ bool is_read_only(const std::string& path) {
   return forbidden || (::geteuid() == 0 && S_ISREG(status.st_mode) && (status.st_mode & S_IWUSR) == 0);
 }
 
+bool is_replaced(const std::string& path) {
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  return !names_descriptor(resolve_links(path)) && (!exists || S_ISREG(status.st_mode));
+}
+
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resolve_links(path_)) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (!exists && (errno != ENOENT || path_.empty())) fail_writing(path_);
-  if (names_descriptor(target_) || (exists && !S_ISREG(status.st_mode))) {
+  if (!is_replaced(path_)) {
     descriptor_ = open_in_place(path_, exists && S_ISFIFO(status.st_mode));
   } else {
     replaces_read_only_ = is_read_only(target_);

@@ -24,6 +24,9 @@ std::string folder_of(const std::string& path);
 // that its owner may not.
 bool is_read_only(const std::string& path);
 
+// Whether an AtomicFile of this name replaces what is there; a pipe, a device or an open descriptor is written into.
+bool is_replaced(const std::string& path);
+
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

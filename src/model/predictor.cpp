@@ -17,6 +17,7 @@
 #include "data/columns.hpp"
 #include "kernels/typed.hpp"
 #include "model/check_model.hpp"
+#include "model/soften.hpp"
 #include "topwolf/model.hpp"
 
 namespace topwolf {
@@ -150,15 +151,6 @@ void add_products(const CsrView<T>& X, const Tiles<W>& weights, std::int64_t fro
   }
 }
 
-// e^(s_j / T) over the sum of all, in the place of s (m).
-void soften(double* s, std::int64_t m, double temperature) {
-  const double top = *std::max_element(s, s + m);
-  for (std::int64_t j = 0; j < m; ++j) s[j] = (s[j] - top) / temperature;
-  kernels().exponentials(s, m, s);
-  const double sum = std::accumulate(s, s + m, 0.0);
-  for (std::int64_t j = 0; j < m; ++j) s[j] /= sum;
-}
-
 // The k best of s (m), best first; ties to the lower class, and what is not a number comes last.
 void best_of(const double* s, std::int64_t m, std::int64_t k, std::vector<std::int32_t>& picked) {
   double least = -std::numeric_limits<double>::infinity();
@@ -233,8 +225,10 @@ struct Predictor::Prepared {
 
   void check_temperature() const {
     if (temperature > 0.0) return;
-    fail(ErrorKind::data,
-         "the model gives no probabilities: its loss is not softmax, and it was not calibrated (topwolf calibrate)");
+    fail(
+        ErrorKind::data,
+        "the model gives no probabilities: its loss is not softmax, and it was not calibrated (topwolf calibrate); for "
+        "other classes than its own none does");
   }
 
   using Weights = std::variant<Tiles<float>, Tiles<double>>;
@@ -322,8 +316,10 @@ void Predictor::probabilities_into(const Features& X, double* P, int threads) co
   const IeeeArithmetic ieee;
   prepared_->check_temperature();
   prepared_->for_rows(X, threads, [P, this](std::int64_t i, const double* s) {
-    std::copy(s, s + m(), P + i * m());
-    soften(P + i * m(), m(), temperature());
+    double* const p = P + i * m();
+    std::copy(s, s + m(), p);
+    make_exponents(p, m(), temperature());
+    soften(p, m());
   });
 }
 
@@ -332,7 +328,8 @@ TopK Predictor::likeliest(const Features& X, std::int64_t k, int threads) const 
   prepared_->check_temperature();
   return prepared_->top_k(X, k, threads, [this](const double* s) {
     std::vector<double> p(s, s + m());
-    soften(p.data(), m(), temperature());
+    make_exponents(p.data(), m(), temperature());
+    soften(p.data(), m());
     return p;
   });
 }

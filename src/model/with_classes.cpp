@@ -27,6 +27,7 @@ Classifier with_classes(const Classifier& classifier, ClassList classes, Feature
   Classifier out = classifier;
   out.classes = std::move(classes);
   out.class_features = std::move(class_features);
+  out.temperature = 0.0;  // its probabilities were those of other classes
   ClassMap(out.class_features.view()).lift(out.V, out.W, resolve_threads(0));
   check_classifier(out, "the model");
   return out;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "core/fail.hpp"
 #include "core/ieee.hpp"
+#include "model/soften.hpp"
 
 namespace topwolf {
 namespace {
@@ -51,15 +53,6 @@ class KnownRows {
   double total_ = 0.0;
 };
 
-// p (m) from scores over T; returns T log sum e^(s / T) over T.
-double soften(const double* s, double temperature, std::vector<double>& p) {
-  const double top = *std::max_element(s, s + p.size());
-  double sum = 0.0;
-  for (std::size_t j = 0; j < p.size(); ++j) sum += p[j] = std::exp((s[j] - top) / temperature);
-  for (double& value : p) value /= sum;
-  return top / temperature + std::log(sum);
-}
-
 }  // namespace
 
 ProbabilityErrors probability_errors(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y,
@@ -71,54 +64,64 @@ ProbabilityErrors probability_errors(const Predictor& predictor, const Features&
     double sure = 0.0, right = 0.0;
   };
   std::array<Bin, bins> of{};
-  std::vector<double> p(static_cast<std::size_t>(rows.m()));
+  const std::int64_t m = rows.m();
+  std::vector<double> p(static_cast<std::size_t>(m));
   ProbabilityErrors out;
   out.log_loss = rows.mean([&](const double* s, std::size_t label, double weight) {
-    const double log_sum = soften(s, temperature, p);
+    std::copy_n(s, m, p.begin());
+    make_exponents(p.data(), m, temperature);
+    const double exponent = p[label], log_sum = soften(p.data(), m);
     const auto best = static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
     Bin& bin = of[std::min(bins - 1, static_cast<std::size_t>(p[best] * static_cast<double>(bins)))];
     bin.sure += weight * p[best];
     bin.right += best == label ? weight : 0.0;
-    return log_sum - s[label] / temperature;
-  });
-  out.brier = rows.mean([&](const double* s, std::size_t label, double) {
-    soften(s, temperature, p);
-    double sum = 0.0;
-    for (std::size_t j = 0; j < p.size(); ++j) sum += (p[j] - (j == label)) * (p[j] - (j == label));
-    return sum;
+    double brier = 0.0;
+    for (std::size_t j = 0; j < p.size(); ++j) brier += (p[j] - (j == label)) * (p[j] - (j == label));
+    out.brier += weight / rows.total() * brier;
+    return log_sum - exponent;
   });
   for (const Bin& bin : of) out.calibration += std::abs(bin.sure - bin.right) / rows.total();
   return out;
 }
 
-// The log loss is convex in b = 1 / T: its slope is bisected.
+// The log loss is convex in b = 1 / T: its slope is bisected. Scores are measured by the largest difference of two, so
+// that their scale cannot overflow.
 double calibrate(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, int threads,
                  const std::vector<double>& weights) {
   const IeeeArithmetic ieee;
   const KnownRows rows(predictor, X, y, weights, threads);
-  const auto m = static_cast<double>(rows.m());
-  const double other = 1.0 / (rows.total() + 2.0);  // that an example has another class
-  std::vector<double> p(static_cast<std::size_t>(rows.m()));
+  const std::int64_t m = rows.m();
   double largest = 0.0;
+  bool finite = true;
+  rows.mean([&](const double* s, std::size_t label, double) {
+    for (std::int64_t j = 0; j < m; ++j) {
+      const double lead = std::abs(s[j] - s[label]);
+      finite = finite && std::isfinite(lead);
+      largest = std::max(largest, lead);
+    }
+    return 0.0;
+  });
+  if (!finite || !(largest >= std::numeric_limits<double>::min())) {
+    fail(ErrorKind::data, "the model's scores say nothing about these rows: they are {}",
+         finite ? "the same for all classes" : "too large");
+  }
+  const double other = 1.0 / (rows.total() + 2.0);  // that an example has another class
+  std::vector<double> p(static_cast<std::size_t>(m));
   const auto slope = [&](double b) {
     return rows.mean([&](const double* s, std::size_t label, double) {
-      soften(s, 1.0 / b, p);
+      std::copy_n(s, m, p.begin());
+      make_exponents(p.data(), m, largest / b);
+      soften(p.data(), m);
       double expected = 0.0, others = 0.0;
       for (std::size_t j = 0; j < p.size(); ++j) {
-        const double lead = s[j] - s[label];
+        const double lead = (s[j] - s[label]) / largest;
         expected += p[j] * lead;
         others += lead;
-        largest = std::max(largest, std::abs(lead));
       }
-      return expected - other * others / (m - 1.0);
+      return expected - other * others / static_cast<double>(m - 1);
     });
   };
-  slope(1.0);  // to know the scores
-  if (!(largest > 0.0) || !std::isfinite(largest)) {
-    fail(ErrorKind::data, "the model's scores say nothing about these rows: they are {}",
-         largest > 0.0 ? "too large" : "the same for all classes");
-  }
-  double low = 1e-6 / largest, high = 1e6 / largest;
+  double low = 1e-6, high = 1e6;
   if (!(slope(low) < 0.0)) {
     fail(ErrorKind::data,
          "the model's scores are no higher for the true classes of these rows than for others: no "
@@ -128,7 +131,8 @@ double calibrate(const Predictor& predictor, const Features& X, const std::vecto
     const double middle = std::sqrt(low * high);
     (slope(middle) < 0.0 ? low : high) = middle;
   }
-  return 1.0 / std::sqrt(low * high);
+  return std::clamp(largest / std::sqrt(low * high), std::numeric_limits<double>::min(),
+                    std::numeric_limits<double>::max());
 }
 
 }  // namespace topwolf

@@ -1,5 +1,7 @@
 """Softmax and probabilities on the command line."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -101,3 +103,54 @@ def test_calibration_needs_rows_it_can_learn_from(topwolf):
         "predict", "held.npy", "m.topwolf", "--scores", "--probabilities", code=2, saying="give one of them"
     )
     assert (topwolf.folder / "m.topwolf").read_bytes() == before
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e-60, 1e150, 1e170, 1e300])
+def test_calibrates_scores_of_any_size(topwolf, scale):
+    topwolf("train", *TRAIN, "m.topwolf", "--precision", "float64", "-q")
+    usual = topwolf.json("calibrate", *HELD, "m.topwolf", "-o", "c.topwolf")
+    np.save(topwolf.folder / "scaled.npy", np.load(topwolf.folder / "held.npy").astype(np.float64) * scale)
+    scaled = ["scaled.npy", "--labels", "held_y.npy"]
+    found = topwolf.json("calibrate", *scaled, "m.topwolf", "-o", "s.topwolf")
+    assert found["temperature"] / scale == pytest.approx(usual["temperature"], rel=1e-6)
+    assert found["log_loss"] == pytest.approx(usual["log_loss"], rel=1e-6)
+    assert topwolf.json("inspect", "s.topwolf")["probability_temperature"] == found["temperature"]
+    assert topwolf.json("evaluate", *scaled, "s.topwolf")["log_loss"] == found["log_loss"]
+
+
+def test_scores_that_overflow_have_probabilities(topwolf):
+    topwolf("train", *TRAIN, "m.topwolf", "--precision", "float64", "--loss", "softmax", "-c", "100", "-q")
+    np.save(topwolf.folder / "huge.npy", np.where(np.load(topwolf.folder / "held.npy") > 0, 1.7e308, -1.7e308))
+    lines = topwolf("predict", "huge.npy", "m.topwolf", "-k", 4, "--probabilities", "-q").stdout.splitlines()
+    assert len(lines) == 300
+    for line in lines:
+        assert sum(float(field) for field in line.split("\t")[1::2]) == pytest.approx(1.0, abs=1e-5), line
+    done = topwolf("calibrate", "huge.npy", "--labels", "held_y.npy", "m.topwolf", code=3)
+    assert "they are too large" in done.stderr
+
+
+def test_a_model_that_is_read_from_a_descriptor_is_not_written_into_it(topwolf):
+    """The model was appended to itself, and nothing could read it any more."""
+    topwolf("train", *TRAIN, "m.topwolf", "-q")
+    path = topwolf.folder / "m.topwolf"
+    before = path.read_bytes()
+
+    def calibrate(*words):
+        with path.open("r+b") as model:
+            job = topwolf.start("calibrate", *HELD, *words, stdin=model)
+            return job.communicate(timeout=60)[1], job.returncode
+
+    for name in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"]:
+        for words in [(name,), (name, "-o", name), ("m.topwolf", "-o", name)]:
+            said, code = calibrate(*words)
+            assert code == 2 and "is no file that can be replaced; give --output another name" in said
+            assert path.read_bytes() == before
+    assert calibrate("/dev/stdin", "-o", "c.topwolf")[1] == 0
+    topwolf("predict", "held.npy", "c.topwolf", "--probabilities", "-q")
+
+
+def test_a_pipe_that_a_model_comes_from_is_not_written_to(topwolf):
+    """Nobody will ever read it: the program waited for that."""
+    topwolf("train", *TRAIN, "m.topwolf", "-q")
+    os.mkfifo(topwolf.folder / "pipe")
+    topwolf.refuses("calibrate", *HELD, "pipe", code=2, saying="pipe is no file that can be replaced")

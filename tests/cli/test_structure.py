@@ -139,6 +139,18 @@ def test_classes_that_were_never_seen_can_be_scored(topwolf, tmp_path, data, row
     topwolf.refuses("predict", data, "m.topwolf", "--class-features", "new.svm", "-o", "new.svm", code=2, saying="would be written over")
 
 
+def test_other_classes_have_no_probabilities(topwolf, tmp_path, data, labels):
+    """As in Python: a model's are those of the classes it was trained with."""
+    phi = np.random.default_rng(2).normal(size=(CLASSES, 4))
+    write_classes(tmp_path / "phi.svm", labels, phi)
+    write_classes(tmp_path / "new.svm", ["late", "later"], phi[[1, 2]])
+    topwolf("train", data, "m.topwolf", "--class-features", "phi.svm", "--loss", "softmax", "-q")
+    predict = ["predict", "-q", data, "m.topwolf", "--probabilities"]
+    topwolf(*predict)
+    said = topwolf.refuses(*predict, "--class-features", "new.svm", code=3, saying="gives no probabilities")
+    assert "for other classes than its own none does" in said
+
+
 def test_other_classes_need_a_model_with_class_features(topwolf, tmp_path, data):
     topwolf.json("train", data, "m.topwolf")
     (tmp_path / "new.svm").write_text("a 1:1\nb 2:1\n")

@@ -30,6 +30,7 @@ CASES = {
     "sweep": (["sweep", *TRAIN, "--json", "-c", "0.1,1", "t.svm.bz2", "models"], {"models/C_0.1.topwolf", "models/C_1.topwolf"}),
     "predict": (["predict", "--quiet", "--threads", "1", "t.svm.zst", "given.topwolf", "-o", "out"], {"out"}),
     "predict from a cache": (["predict", "--quiet", "--threads", "1", "given.twd", "given.topwolf", "-o", "out"], {"out"}),
+    "calibrate": (["calibrate", "--force", "--threads", "1", "t.svm", "given.topwolf", "-o", "m.topwolf"], {"m.topwolf"}),
     "verify": (["verify", "--threads", "1", "t.svm", "given.topwolf", "--dual", "given.dual"], set()),
     "convert to a cache": (["convert", "--threads", "1", "t.npz", "t.twd"], {"t.twd"}),
     "convert to npz": (["convert", "--threads", "1", "t.svm", "out.npz"], {"out.npz"}),

@@ -39,15 +39,19 @@ WRITERS = {
     "convert": ["convert", "t.svm", "out.csv"],
     "convert to npz": ["convert", "t.svm", "out.npz"],
     "convert a model": ["convert", "m.topwolf", "out"],
+    "calibrate": ["calibrate", "--force", "t.svm", "m.topwolf", "-o", "out"],
+    "calibrate in place": ["calibrate", "t.svm", "m.topwolf"],
 }
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_signal_while_writing_leaves_no_temporary(folder, writer, number):
+    model = (folder / "m.topwolf").read_bytes()
     process = writing(folder, WRITERS[writer])
     process.send_signal(number)
     _, err = process.communicate(timeout=20)
+    assert (folder / "m.topwolf").read_bytes() == model
     assert process.returncode == 128 + number and err == ""
     assert temporaries(folder) == [] and (folder / "out").read_text() == OLD
     assert not list(folder.glob("out.*"))

@@ -154,3 +154,37 @@ def test_other_classes_have_no_probabilities(digits):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not hasattr(clf.with_classes(["a", "b"], phi[:2]), "predict_proba")
+
+
+def test_a_temperature_is_not_given_to_a_later_fit(digits):
+    X, X_test, y, y_test = digits
+
+    class Refits:
+        def __array__(self, dtype=None, copy=None):
+            clf.fit(X[:200], y[:200])
+            return y_test
+
+    clf = TopwolfClassifier().fit(X, y)
+    clf.calibrate(X_test, Refits())
+    assert not hasattr(clf, "predict_proba")
+    assert clf.calibrate(X_test, y_test) is clf and clf.predict_proba(X_test).shape == (len(X_test), 10)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e170, 1e300])
+def test_scores_of_any_size_have_a_temperature(digits, scale):
+    X, X_test, y, y_test = digits
+    clf = TopwolfClassifier(fit_intercept=False).fit(X, y)
+    usual = clf.calibrate(X_test, y_test).temperature_
+    P = clf.predict_proba(X_test)
+    assert clf.calibrate(X_test * scale, y_test).temperature_ == pytest.approx(usual * scale, rel=1e-6)
+    np.testing.assert_allclose(clf.predict_proba(X_test * scale), P, rtol=1e-4, atol=1e-12)
+
+
+def test_scores_that_overflow_have_probabilities(digits):
+    X, X_test, y, _ = digits
+    clf = TopwolfClassifier("softmax", C=100.0).fit(X, y)
+    huge = np.where(X_test > 0.5, 1.7e308, -1.7e308)
+    P, log_P = clf.predict_proba(huge), clf.predict_log_proba(huge)
+    assert (P >= 0.0).all() and not np.isnan(log_P).any()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(log_P), P)
