@@ -6,6 +6,7 @@
 #include "data/rows.hpp"
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/cpu/scorer.hpp"
+#include "engine/host/newton_matrix.hpp"
 
 namespace topwolf {
 namespace {
@@ -18,9 +19,9 @@ double entries_of(const Workload& work) {
 }
 
 // One dual: where each row lies, and its entries, for which there is room in powers of two.
-double dual_bytes(const Workload& work) {
+double dual_bytes(const Workload& work, double entries) {
   constexpr double row = 16.0, entry = sizeof(Entry);
-  return work.n * (row + entry * std::exp2(std::ceil(std::log2(std::max(4.0, entries_of(work))))));
+  return work.n * (row + entry * std::exp2(std::ceil(std::log2(std::max(4.0, entries)))));
 }
 
 // What every engine has: lengths and ranks of the rows, and the scores of a panel for each thread, in both precisions.
@@ -39,8 +40,9 @@ double widened_rows(const Workload& work) {
 // Block ascent keeps W(A), the best W and the one that is being certified, whose scores need it once more; in the
 // precision of the rows the working weights or scores, and those of a step on the face.
 double block_bytes(const Workload& work, bool gram) {
-  constexpr double row = 64.0, entry = 100.0;  // of the order and the rests; of a step on the face
-  const double rows = dual_bytes(work) + work.n * (row + entry * entries_of(work));
+  constexpr double row = 64.0;                    // of the order and the rests
+  const double entry = work.faces ? 100.0 : 0.0;  // of a step on the face
+  const double rows = dual_bytes(work, entries_of(work)) + work.n * (row + entry * entries_of(work));
   const double W = work.m * work.D, V = work.class_columns * work.D;
   if (V > 0.0) return rows + wide * (3.0 * V + 5.0 * W) + work.number * (gram ? work.m * work.n : W);
   // The Gram matrices of the rows of each class, where they take less than that of all.
@@ -49,15 +51,24 @@ double block_bytes(const Workload& work, bool gram) {
          work.number * (gram ? work.m * work.n + packed : 2.0 * W + widened_rows(work) * work.D);
 }
 
-// Each W is held by whoever is named in batch.cpp, apg.cpp and newton.cpp, then twice while it is certified; newton has
-// a matrix over all weights besides.
+// A matrix over all weights, the sums of a block of rows that go into it, and what they are summed from: as it is
+// found, row by row, and sorted.
+double newton_bytes(const Workload& work) {
+  constexpr double entry = 64.0;
+  const double pairs = 0.5 * work.m * (work.m + 1.0);
+  const double entries = std::min(work.n * pairs, newton_entries_at_a_time + pairs);
+  return wide * work.D * work.D * (work.m * work.m + pairs) + entry * entries;
+}
+
+// Each W is held by whoever is named in batch.cpp, apg.cpp and newton.cpp, then twice while it is certified. The duals
+// of newton may have entries for all classes while its smoothing is large.
 double batch_bytes(const Workload& work, SolverName solver) {
   const bool newton = solver == SolverName::newton, three = newton || solver == SolverName::apg;
   const double held = three ? 6.0 : 4.0, duals = three ? 3.0 : work.holds_dual ? 2.0 : 0.0;
-  const double matrix = newton ? wide * work.m * work.D * work.m * work.D : 0.0;
   const double W = work.m * work.D, V = work.class_columns * work.D;
   const double weights = V > 0.0 ? wide * ((held + 1.0) * V + 3.0 * W) : wide * (held + 2.0) * W;
-  return weights + work.number * W + duals * dual_bytes(work) + matrix;
+  const double dual = dual_bytes(work, newton ? work.m : entries_of(work));
+  return weights + work.number * W + duals * dual + (newton ? newton_bytes(work) : 0.0);
 }
 
 }  // namespace
@@ -75,6 +86,7 @@ Workload workload_of(const Problem& problem, const TrainOptions& options, std::i
   work.stored = std::visit([](const auto& X) { return static_cast<double>(stored_values(X)); }, problem.X);
   work.class_columns = static_cast<double>(class_columns);
   work.entries = static_cast<double>(problem.loss.entries(problem.m));
+  work.faces = !problem.loss.entropic();
   work.holds_dual = options.keep_dual || problem.loss.smoothing > 0.0;
   work.threads = threads;
   work.workers = workers;

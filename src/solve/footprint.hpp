@@ -16,6 +16,7 @@ struct Workload {
   double class_columns;  // of the class features; 0: none
   double entries;        // of a direction of the loss, at most
   bool sparse;
+  bool faces;         // the dual set has some that block can step along; softmax keeps A away from them
   bool holds_dual;    // whatever the method: A is asked for, or smoothing needs it
   int threads;        // of one job
   int workers;        // jobs at the same time, on the same rows

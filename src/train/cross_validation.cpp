@@ -36,7 +36,7 @@ class CrossValidation {
         grid_(sorted_grid(options.C)),
         threads_(resolve_threads(options.train.threads)),
         workers_(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_), options.folds.size()))),
-        rows_(data, options_at(0), workers_),
+        rows_(data, largest(data), workers_),
         table_(options.losses.size(), grid_.size(), options.folds.size()),
         chains_(table_.chains()),
         checkpoint_(options.train, identity()) {}
@@ -58,9 +58,16 @@ class CrossValidation {
   }
 
  private:
+  // By which memory is planned.
+  TrainOptions largest(const Dataset& data) const {
+    const LossSpec& loss = largest_loss(options_, data.classes.size());
+    TrainOptions options = options_at(0);
+    options.loss = loss;
+    return options;
+  }
+
   // The warm start needs the dual of whoever ran before.
   TrainOptions options_at(std::size_t point) const {
-    if (options_.losses.empty()) fail(ErrorKind::option, "there is no loss to try");
     TrainOptions options = options_.train;
     options.loss = options_.losses[point / grid_.size()];
     options.C = grid_[point % grid_.size()];
@@ -71,9 +78,7 @@ class CrossValidation {
   }
 
   Identity identity() {
-    check_folds(options_.folds, rows_.data());
-    for (const LossSpec& loss : options_.losses) resolve_loss(loss, rows_.data().classes.size());
-    if (!options_.judge) check_metric(options_.metric, rows_.data());
+    check_search(options_, rows_.data());
     return search_identity(rows_, options_at(0), options_, grid_);
   }
 

@@ -78,6 +78,19 @@ void check_metric(const Metric& metric, const Dataset& data) {
   }
 }
 
+void check_search(const CvOptions& options, const Dataset& data) {
+  check_folds(options.folds, data);
+  for (const LossSpec& loss : options.losses) resolve_loss(loss, data.classes.size());
+  if (!options.judge) check_metric(options.metric, data);
+}
+
+const LossSpec& largest_loss(const CvOptions& options, std::int64_t m) {
+  if (options.losses.empty()) fail(ErrorKind::option, "there is no loss to try");
+  const auto entries = [m](const LossSpec& loss) { return resolve_loss(loss, m).entries(m); };
+  return *std::max_element(options.losses.begin(), options.losses.end(),
+                           [&](const LossSpec& a, const LossSpec& b) { return entries(a) < entries(b); });
+}
+
 double held_out_error(const Metric& metric, const Trainer& rows, const Fold& fold, const TrainOptions& options,
                       const Fit& fit, int threads) {
   const Dataset& data = rows.data();

@@ -15,6 +15,12 @@ void check_folds(const std::vector<Fold>& folds, const Dataset& data);
 // every other.
 void check_metric(const Metric& metric, const Dataset& data);
 
+// All that a search can be refused for before its first fit.
+void check_search(const CvOptions& options, const Dataset& data);
+
+// The loss whose duals have the most entries: what is enough for it is enough for all.
+const LossSpec& largest_loss(const CvOptions& options, std::int64_t m);
+
 // 0 for the rows that the fold holds out.
 std::vector<double> weights_of(const Dataset& data, const Fold& fold);
 

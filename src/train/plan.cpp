@@ -5,6 +5,7 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
+#include "train/fold_fits.hpp"
 #include "train/trainer.hpp"
 
 namespace topwolf {
@@ -50,10 +51,9 @@ Plan plan(const Dataset& data, const SweepOptions& options) {
 }
 
 Plan plan(const Dataset& data, const CvOptions& options) {
-  if (options.losses.empty()) fail(ErrorKind::option, "there is no loss to try");
-  for (const LossSpec& loss : options.losses) resolve_loss(loss, data.classes.size());
   TrainOptions first = options.train;
-  first.loss = options.losses.front();
+  first.loss = largest_loss(options, data.classes.size());
+  check_search(options, data);
   first.keep_dual = true;
   const auto folds = static_cast<int>(options.folds.size());
   const std::size_t points = options.losses.size() * options.C.size();

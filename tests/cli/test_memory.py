@@ -51,7 +51,7 @@ def sparse_rows(folder, n, d, m, k, seed=0):
     np.save(folder / "y.npy", np.arange(n) % m)
 
 
-WIDE, TALL, SQUARE = (400, 8000, 400), (100_000, 8, 10), (3500, 20, 20)
+WIDE, TALL, SQUARE, MANY = (400, 8000, 400), (100_000, 8, 10), (3500, 20, 20), (8000, 4, 100)
 ESTIMATES = {
     "block from weights": (WIDE, ["--solver", "block", "--scores", "weights"]),
     "block in float64": (WIDE, ["--solver", "block", "--scores", "weights", "--precision", "float64"]),
@@ -61,6 +61,10 @@ ESTIMATES = {
     "pg, smoothed": (WIDE, ["--solver", "pg", "--smoothing", "1"]),
     "lsfw with a dual": (TALL, ["--solver", "lsfw", "--dual", "dual"]),
     "apg": (WIDE, ["--solver", "apg"]),
+    "newton": (TALL, ["--solver", "newton"]),
+    "newton with many classes": (MANY, ["--solver", "newton"]),
+    "newton with many classes, softmax": (MANY, ["--solver", "newton", "--loss", "softmax"]),
+    "block, softmax": (WIDE, ["--solver", "block", "--scores", "weights", "--loss", "softmax"]),
     "block with class features": (WIDE, ["--solver", "block", "--scores", "weights", "--class-features", "phi.npy"]),
     "lsfw with class features": (WIDE, ["--solver", "lsfw", "--class-features", "phi.npy"]),
     "sparse block": ((2000, 8000, 400, 20), ["--solver", "block"]),

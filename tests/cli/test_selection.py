@@ -447,3 +447,20 @@ def test_reports_hold_the_figures(topwolf, data):
         assert page.count("<svg") >= 1
     assert page.count('class="bar"') == 4
     assert "an end of the range" in page
+
+
+def test_a_dry_run_refuses_what_the_search_would(topwolf, train_svm):
+    words = ["cv", train_svm, "--folds", "3", "-c", "1", "--metric", "top4"]
+    for dry in [[], ["--dry-run"]]:
+        topwolf.refuses(*words, *dry, "-q", code=3, saying="the top4 error of 4 classes is always 0")
+
+
+def test_memory_is_planned_by_the_largest_loss(topwolf, train_svm):
+    def bytes_of(losses):
+        words = ["--solver", "apg", "--folds", "2", "--dry-run", "--threads", "1"]
+        return topwolf.json("cv", "wide.svm", "--loss", losses, "-c", "1", *words)["training_bytes"]
+
+    lines = [f"{i % 60} {i % 7 + 1}:1" for i in range(6000)]
+    (topwolf.folder / "wide.svm").write_text("\n".join(lines) + "\n")
+    softmax, hinge = bytes_of("softmax"), bytes_of("max-hinge")
+    assert hinge < 0.5 * softmax and bytes_of("max-hinge,softmax") == bytes_of("softmax,max-hinge") == softmax

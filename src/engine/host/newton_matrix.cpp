@@ -14,8 +14,8 @@
 namespace topwolf {
 namespace {
 
-constexpr std::int64_t rows_per_block = 65536;  // whose projectors are written down at a time
-constexpr std::int64_t rows_per_piece = 2048;   // of a block, whose faces one task looks for
+constexpr std::int64_t rows_per_block = 65536;  // whose projectors are written down at a time, at most, ...
+constexpr std::int64_t pieces_per_block = 32;   // ... and whose faces tasks look for
 constexpr std::int64_t rows_per_part = 4096;    // of a pair, that one task sums up
 constexpr std::int64_t rows_per_product = 256;  // that are gathered at a time
 
@@ -83,6 +83,7 @@ class Sample {
 // Those of the rows [begin, end), grouped by pair.
 void group_projectors(const Problem& problem, const HostDual& U, double smoothing, const Sample& sample,
                       std::int64_t begin, std::int64_t end, int threads, EntryGroups<double>& by_pair) {
+  const std::int64_t rows_per_piece = (end - begin + pieces_per_block - 1) / pieces_per_block;
   const std::int64_t pieces = (end - begin + rows_per_piece - 1) / rows_per_piece;
   std::vector<std::vector<PairEntry>> found(static_cast<std::size_t>(pieces));
   parallel_for(pieces, threads, [&](std::int64_t piece) {
@@ -155,6 +156,18 @@ void add_block(std::int64_t pair, const std::vector<double>& B, std::int64_t m, 
   }
 }
 
+// Where the block ends that begins here: before its rows have more entries than there should be room for.
+std::int64_t end_of_block(const HostDual& U, std::int64_t begin, std::int64_t n) {
+  const std::int64_t last = std::min(n, begin + rows_per_block);
+  double entries = 0.0;
+  std::int64_t end = begin;
+  do {
+    const auto size = static_cast<double>(U[end].size());
+    entries += 0.5 * size * (size + 1.0);
+  } while (++end < last && entries < newton_entries_at_a_time);
+  return end;
+}
+
 }  // namespace
 
 // Blocks of rows bound the memory. Parts are of a fixed size and are added in order: the same bits for any number of
@@ -169,9 +182,9 @@ void newton_matrix(const Problem& problem, const HostDual& U, double smoothing, 
   EntryGroups<double> by_pair;
   std::vector<Part> parts;
   std::vector<std::vector<double>> sums;
-  for (std::int64_t begin = 0; begin < problem.n; begin += rows_per_block) {
-    group_projectors(problem, U, smoothing, sample, begin, std::min(problem.n, begin + rows_per_block), threads,
-                     by_pair);
+  for (std::int64_t begin = 0, end = 0; begin < problem.n; begin = end) {
+    end = end_of_block(U, begin, problem.n);
+    group_projectors(problem, U, smoothing, sample, begin, end, threads, by_pair);
     parts.clear();
     for (std::int64_t pair = 0; pair < pair_of(m, 0); ++pair) {
       for (std::int64_t first = 0; first < by_pair.count(pair); first += rows_per_part) parts.push_back({pair, first});
