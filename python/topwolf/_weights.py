@@ -12,6 +12,15 @@ def antisymmetric(weights, dtype):
     return np.vstack([-half, half])
 
 
+class SealedCsr(sparse.csr_matrix):
+    """A CSR matrix that keeps the arrays it has once `seal` has seen it, as a read-only NumPy array keeps its numbers."""
+
+    def __setattr__(self, name, value):
+        if vars(self).get("_stays", False) and not name.startswith(("has_", "_has_")):  # what SciPy notes about the order of indices
+            raise ValueError("This matrix is read-only: assign another one to coef_.")
+        super().__setattr__(name, value)
+
+
 def to_attributes(weights, columns, d, bias, dtype):
     """coef_, intercept_ and the weights of the constant feature, from weights (m x D) on these columns (None: all d). What a
     constant feature other than 1 multiplies needs more bits than float32 has: intercept_ is in double then."""
@@ -22,7 +31,7 @@ def to_attributes(weights, columns, d, bias, dtype):
     coef = weights[:, :width].astype(dtype)
     if columns is not None:
         ends = np.arange(len(coef) + 1, dtype=np.int64) * width
-        coef = sparse.csr_matrix((coef.ravel(), np.tile(columns, len(coef)), ends), shape=(len(coef), d))
+        coef = SealedCsr((coef.ravel(), np.tile(columns, len(coef)), ends), shape=(len(coef), d))
     return coef, constant.astype(dtype) if bias in (0.0, 1.0) else constant * bias, constant
 
 
@@ -136,6 +145,9 @@ def _parts(*arrays):
 
 def seal(*arrays):
     """Makes the arrays read-only."""
+    for array in arrays:
+        if isinstance(array, SealedCsr):
+            vars(array)["_stays"] = True
     for array in _parts(*arrays):
         while isinstance(array, np.ndarray):
             array.flags.writeable = False

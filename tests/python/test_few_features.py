@@ -1,5 +1,6 @@
 """Sparse rows with millions of features of which few occur: a sparse coef_, and the same classifier as without them."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -49,6 +50,29 @@ def test_evaluation_and_search_see_the_same_features(rows):
     found = TopwolfClassifierCV([0.1, 1], cv=3, scoring="f1_macro").fit(wide, y)
     expected = TopwolfClassifierCV([0.1, 1], cv=3, scoring="f1_macro").fit(narrow, y)
     assert np.array_equal(found.scores_, expected.scores_)
+
+
+def test_arrays_of_a_sparse_coef_cannot_be_replaced_under_the_certificate(rows, tmp_path):
+    _, wide, y = rows
+    clf = TopwolfClassifier().fit(wide, y)
+    for fitted in (clf, pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf)):
+        coef = fitted.coef_
+        for name in ("data", "indices", "indptr"):
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(coef, name)[:] = 0
+            frozen = getattr(coef, name) * 0
+            frozen.flags.writeable = False
+            with pytest.raises(ValueError, match="read-only"):
+                setattr(coef, name, frozen)
+        for change in (lambda: coef.__imul__(2.0), lambda: coef.resize(1, 1), lambda: setattr(coef, "shape", coef.shape[::-1])):
+            with pytest.raises(ValueError, match="read-only"):
+                change()
+        assert coef.shape == clf.coef_.shape and (coef != clf.coef_).nnz == 0 and fitted.primal_ == clf.primal_
+    mine = clf.coef_.copy()
+    mine.data = mine.data * 2
+    assert np.array_equal((clf.coef_ * 2).toarray()[:, 3], mine.toarray()[:, 3])
+    clf.coef_ = mine
+    assert not hasattr(clf, "primal_")
 
 
 def test_onnx_is_refused(rows):
