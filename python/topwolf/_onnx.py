@@ -61,14 +61,18 @@ def to_onnx(clf, path):
 
 
 def _probabilities(clf, number, dtype, helper, numpy_helper):
-    """Nodes, outputs and constants of them, where the classifier gives any."""
+    """Nodes, outputs and constants of them, where the classifier gives any. What is divided is below 0, so that nothing
+    overflows to infinity in both of two classes."""
     if not hasattr(clf, "predict_proba"):
         return [], [], []
+    temperature = np.clip(clf.temperature_, np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max)  # that of float64 may be no float32
     return (
         [
-            helper.make_node("Div", ["scores", "temperature"], ["scaled"]),
+            helper.make_node("ReduceMax", ["scores"], ["highest"], axes=[1], keepdims=1),
+            helper.make_node("Sub", ["scores", "highest"], ["below"]),
+            helper.make_node("Div", ["below", "temperature"], ["scaled"]),
             helper.make_node("Softmax", ["scaled"], ["probabilities"], axis=1),
         ],
         [helper.make_tensor_value_info("probabilities", number, ["n", len(clf.classes_)])],
-        [numpy_helper.from_array(np.array(clf.temperature_, dtype), "temperature")],
+        [numpy_helper.from_array(np.array(temperature, dtype), "temperature")],
     )

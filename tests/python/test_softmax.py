@@ -125,6 +125,18 @@ def test_onnx_gives_the_same(digits):
     )
 
 
+@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1e30])
+def test_onnx_has_a_temperature_whatever_it_is(digits, scale):
+    """A temperature of 1e-61 is 0 in float32, and scores over a small one are infinite."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, X_test, y, y_test = digits
+    clf = TopwolfClassifier(fit_intercept=False).fit(X.astype(np.float32), y).calibrate(X_test * scale, y_test)
+    session = onnxruntime.InferenceSession(clf.to_onnx().SerializeToString())
+    for rows in (X_test, X_test * 1e30):
+        rows = rows.astype(np.float32)
+        np.testing.assert_allclose(session.run(["probabilities"], {"X": rows})[0], clf.predict_proba(rows), atol=1e-4)
+
+
 def test_what_makes_no_sense_gets_a_sentence(digits):
     X, X_test, y, y_test = digits
     for parameters, words in [
