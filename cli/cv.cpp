@@ -20,6 +20,7 @@ namespace {
 
 struct Job {
   CvOptions options;
+  bool any_loss = false;  // --loss auto
   std::int64_t folds = 5;
   Dataset data;
   double load_seconds = 0.0;
@@ -39,6 +40,11 @@ void load(const Arguments& arguments, Job& job) {
   Stopwatch clock;
   Prepared prepared = prepare(data_options(arguments));
   job.data = std::move(prepared.data);
+  if (job.any_loss) {
+    for (LossCandidate& one : loss_candidates(job.options.metric, job.data.classes.size())) {
+      job.options.losses.push_back(std::move(one.loss));
+    }
+  }
   for (LossSpec& loss : job.options.losses) loss.cost_matrix = prepared.cost_matrix;
   warn_of_small_classes(job.data, job.folds, job.warnings);
   job.options.folds = stratified_folds(job.data.y, job.data.classes.size(), job.folds, job.options.train.seed);
@@ -120,8 +126,8 @@ std::string ending(const CvResult& result, const Job& job) {
   const std::string rest = resumable ? "; --resume goes on" : "";
   if (result.fits == 0)
     return fmt::format("{} ended the search before a fit was finished: there is no model{}", cause, rest);
-  return fmt::format("{} ended the search after {} of {} fits; {}{}", cause, result.fits,
-                     result.points.size() * job.options.folds.size(), choice_sentence(result), rest);
+  return fmt::format("{} ended the search after {} of {} fits; {}{}", cause, result.fits, result.wanted,
+                     choice_sentence(result), rest);
 }
 
 Json to_json(const Job& job, const CvResult& result, const std::string& path, const std::string& rule) {
@@ -133,6 +139,7 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
   document["rule"] = rule;
   document["load_seconds"] = job.load_seconds;
   document["seconds"] = result.seconds;
+  document["race"] = job.options.race;
   document["complete"] = result.complete;
   document["fits"] = result.fits;
   document["ended"] = result.ended ? Json(topwolf::to_string(*result.ended)) : Json(nullptr);
@@ -145,6 +152,7 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
                                   {"errors", point.errors},
                                   {"folds_tried", point.tried},
                                   {"dropped", point.dropped},
+                                  {"competes", point.competes},
                                   {"relative_gaps", point.relative_gaps},
                                   {"iterations", point.iterations},
                                   {"seconds", point.seconds}});
@@ -168,12 +176,26 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
   return document;
 }
 
+// Chosen with k, from the metric and the number of classes.
+bool takes_any_loss(const Arguments& arguments) {
+  if (arguments.text("loss") != "auto") return false;
+  for (const char* key : {"k", "rho", "smoothing", "temperature"}) {
+    if (arguments.has(key))
+      fail(ErrorKind::option, "--loss auto chooses the loss with its parameters, and takes no {}{}",
+           std::string_view(key) == "k" ? "-" : "--", key);
+  }
+  return true;
+}
+
 // -k, --rho, --smoothing and --temperature are for all of them.
 std::vector<LossSpec> losses_of(const Arguments& arguments) {
   if (!arguments.has("loss")) return {loss_of(arguments)};
   std::vector<LossSpec> losses;
   const std::string text = arguments.text("loss");
-  for (const auto name : split(text, ',')) losses.push_back(loss_of(arguments, std::string(name)));
+  for (const auto name : split(text, ',')) {
+    if (name == "auto") fail(ErrorKind::option, "--loss auto is a list already; give it alone");
+    losses.push_back(loss_of(arguments, std::string(name)));
+  }
   return losses;
 }
 
@@ -183,7 +205,8 @@ int run_cv(const Arguments& arguments) {
   Job job;
   job.options.train = training_options(arguments);
   check(job.options.train);
-  job.options.losses = losses_of(arguments);
+  job.any_loss = job.options.race = takes_any_loss(arguments);
+  if (!job.any_loss) job.options.losses = losses_of(arguments);
   job.options.C = grid_of(arguments);
   if (arguments.has("metric")) job.options.metric = parse_metric(arguments.text("metric"));
   job.options.one_standard_error = arguments.choice("choose") == "one-se";

@@ -95,6 +95,17 @@ Metric parse_metric(std::string_view text);
 // The same as text.
 std::string to_string(const Metric& metric);
 
+// A loss that is worth trying, and why.
+struct LossCandidate {
+  LossSpec loss;            // with its k
+  std::string_view reason;  // a sentence's part
+};
+
+// What to try for a metric and m classes where no loss is given: max_hinge, weighted_usunier and softmax, and usunier
+// and top_k with 2 and 4 times the largest k of the metric, as far as the classes allow and each once. Costs are for
+// the caller to add.
+std::vector<LossCandidate> loss_candidates(const Metric& metric, std::int64_t m);
+
 // Which losses and values of C are tried, on which folds, and by what rule one is chosen.
 struct CvOptions {
   TrainOptions train;               // its loss, C and lambda are not used
@@ -103,6 +114,7 @@ struct CvOptions {
   std::vector<Fold> folds;          // at least two
   Metric metric;                    // what is minimised
   bool one_standard_error = false;  // the smallest C that is within one standard error of the best, for its loss
+  bool race = false;                // fold by fold, the better half of the points staying: for many losses
   bool refit = true;                // on all rows
   // What is minimised instead of the metric, at weights (m x D) for one fold, or on kept_columns(); one call at a time.
   std::function<double(std::size_t fold, const LossSpec& loss, const std::vector<double>& W)> judge{};
@@ -117,8 +129,9 @@ struct CvPoint {
   std::vector<std::int64_t> iterations;  // of the folds; 0 where there was no fit
   std::vector<double> seconds;           // of the folds; 0 where there was no fit
   std::size_t tried = 0;                 // how many folds had a fit
-  bool dropped = false;         // it could no longer be the best when its other folds would have had their turn
-  double mean = 0.0;            // of the errors that there are; NaN where there are none
+  bool dropped = false;         // out of the race, or no longer able to win, before its other folds had their turn
+  bool competes = false;        // it was tried on as many folds as any, and so could be chosen
+  double mean = 0.0;            // of the errors that the choice goes by; NaN where there are none
   double standard_error = 0.0;  // of the mean; NaN where there are fewer than two errors
 };
 
@@ -126,6 +139,7 @@ struct CvPoint {
 struct CvResult {
   std::vector<CvPoint> points;          // loss by loss, C ascending
   std::size_t fits = 0;                 // how many are in the points; 0: nothing is chosen
+  std::size_t wanted = 0;               // how many a complete search has, as far as can be told
   std::size_t best = 0;                 // the lowest mean of those tried on the most folds; of equals the first
   std::size_t chosen = 0;               // by the rule
   bool at_edge = false;                 // the best C is the first or last of several, and all were tried
@@ -149,6 +163,11 @@ struct CvProgress {
 // Fits run side by side, with as many threads in all as the options allow. A point that has made more errors on some
 // folds than the best one on all is not tried on the others, unless a fit needs it to start from; the choice is the
 // same, whatever the number of threads. With a judge, and by the rule of one standard error, nothing is dropped.
+//
+// In a race everything is tried on the first fold, C by C; the better half of the points goes on to the next fold, and
+// so on, down to four, with the smaller C that their fits start from. That costs about as much as two and a half folds
+// of everything; the choice may be another than without, but not for another number of threads. Where it is ended, only
+// the folds count on which all that were left in the race have been tried.
 //
 // The observer is called after every pass, one call at a time. False ends the search, and the best point so far is
 // trained on all rows; false while that goes on ends it too. A time limit ends the search early enough for that fit, as

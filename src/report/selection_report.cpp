@@ -166,9 +166,11 @@ std::vector<std::string> remarks_on(const CvResult& result, std::size_t point) {
 }
 
 std::string choice_sentence(const CvResult& result) {
-  const std::size_t folds = result.points.front().errors.size(), most = result.points[result.best].tried;
-  const auto rivals = std::count_if(result.points.begin(), result.points.end(),
-                                    [&](const CvPoint& point) { return point.tried == most; });
+  const std::size_t folds = result.points.front().errors.size();
+  std::size_t most = folds;
+  for (const CvPoint& point : result.points) most = point.competes ? std::min(most, point.tried) : most;
+  const auto rivals =
+      std::count_if(result.points.begin(), result.points.end(), [](const CvPoint& point) { return point.competes; });
   return fmt::format("points that were tried on {} folds, and so could be chosen: {} of {}",
                      most == folds ? fmt::format("all {}", folds) : fmt::format("{} of {}", most, folds), rivals,
                      result.points.size());

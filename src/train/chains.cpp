@@ -45,12 +45,14 @@ void Chains::exchange(State& state) {
   }
 }
 
-void Chains::check(const SearchTable& table, const State& state) const {
+void Chains::check(const SearchTable& table, const std::vector<std::size_t>& needed, const State& state) const {
+  std::vector<char> wanted(table.size(), 0);
+  for (const std::size_t place : needed) wanted[place] = 1;
   for (std::size_t place = 0; place < table.size(); ++place) {
     const Chain& chain = chains_[table.chain_of(place)];
     const bool first = table.C_of(place) == 0, follows = !first && table.made(place - table.folds);
     const bool next = !table.made(place) && (first || follows);
-    const bool lost = next && (follows || chain.begun) && !chain.state.has("iteration");
+    const bool lost = next && wanted[place] != 0 && (follows || chain.begun) && !chain.state.has("iteration");
     if (lost || (table.made(place) && !first && !follows)) state.refuse("iterations");
   }
 }

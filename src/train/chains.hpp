@@ -39,8 +39,9 @@ class Chains {
   bool collected();
 
   void exchange(State& state);
-  // Of a checkpoint: every chain must be able to go on from where the table says it is.
-  void check(const SearchTable& table, const State& state) const;
+  // Of a checkpoint: every chain must be able to go on, with those fits that are needed, from where the table says it
+  // is.
+  void check(const SearchTable& table, const std::vector<std::size_t>& needed, const State& state) const;
 
  private:
   std::vector<Chain> chains_;  // loss by loss

@@ -29,10 +29,11 @@ Errors errors_of(const SearchTable& table, std::size_t point) {
 Choice choose(const SearchTable& table, bool one_standard_error) {
   std::size_t most = 0;
   for (std::size_t p = 0; p < table.points(); ++p) most = std::max(most, table.made_of(p));
-  const auto competes = [&](std::size_t p) { return table.made_of(p) == most; };
+  Choice choice;
+  for (std::size_t p = 0; p < table.points(); ++p) choice.competes.push_back(table.made_of(p) == most ? 1 : 0);
+  const auto competes = [&](std::size_t p) { return choice.competes[p] != 0; };
   const auto mean = [&](std::size_t p) { return errors_of(table, p).mean; };
   constexpr double rounding = 1e-12;  // of a mean: equal errors may add up to different numbers
-  Choice choice;
   while (!competes(choice.best)) ++choice.best;
   for (std::size_t p = choice.best + 1; p < table.points(); ++p) {
     const double best = mean(choice.best), other = mean(p);
@@ -49,12 +50,8 @@ Choice choose(const SearchTable& table, bool one_standard_error) {
   return choice;
 }
 
-std::vector<CvPoint> points_of(const SearchTable& table, const std::vector<std::size_t>& needed,
+std::vector<CvPoint> points_of(const SearchTable& table, const SearchTable& counted, const std::vector<char>& awaited,
                                const std::vector<LossSpec>& losses, const std::vector<double>& grid) {
-  std::vector<char> awaited(table.points(), 0);
-  for (const std::size_t place : needed) {
-    if (!table.made(place)) awaited[table.point_of(place)] = 1;
-  }
   std::vector<CvPoint> points;
   for (std::size_t p = 0; p < table.points(); ++p) {
     CvPoint& point = points.emplace_back();
@@ -70,7 +67,7 @@ std::vector<CvPoint> points_of(const SearchTable& table, const std::vector<std::
     point.seconds = folds_of(table.seconds);
     point.tried = table.made_of(p);
     point.dropped = point.tried < table.folds && awaited[p] == 0;
-    const Errors errors = errors_of(table, p);
+    const Errors errors = errors_of(counted, p);
     point.mean = errors.mean;
     point.standard_error = errors.standard_error;
   }

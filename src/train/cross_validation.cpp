@@ -1,7 +1,8 @@
-// Every loss at every C on every fold, C by C. A fold is the whole data with weight 0 for the rows it holds out, so
-// that all of them share the rows and their Gram matrix. Fits are handed to workers one by one; between two fits of a
-// chain, a loss on a fold, only its state is kept, so that the working memory is that of as many fits as there are
-// workers. In Gram mode a state has n x m scores, otherwise twice the weights; there is one for each loss and fold.
+// Every loss at every C on every fold, C by C, or fold by fold in a race. A fold is the whole data with weight 0 for
+// the rows it holds out, so that all of them share the rows and their Gram matrix. Fits are handed to workers one by
+// one; between two fits of a chain, a loss on a fold, only its state is kept, so that the working memory is that of as
+// many fits as there are workers. In Gram mode a state has n x m scores, otherwise twice the weights; there is one for
+// each loss and fold.
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +22,7 @@
 #include "train/choice.hpp"
 #include "train/fold_fits.hpp"
 #include "train/grid.hpp"
+#include "train/race.hpp"
 #include "train/search_record.hpp"
 #include "train/search_table.hpp"
 #include "train/time_left.hpp"
@@ -135,7 +137,7 @@ class CrossValidation {
     const Fit fit = trainer->fit(options, clock_, hooks);
     const bool ended = fit.status == Status::interrupted || fit.status == Status::time_limit;
     const double error = ended ? 0.0 : judge(place, options, fit, threads);
-    const bool last = table_.C_of(place) + 1 == table_.Cs;
+    const bool last = ends_its_chain(place);
     State after = ended || last ? State() : trainer->state();
     const std::lock_guard lock(guard_);
     chain.running = false;
@@ -161,10 +163,20 @@ class CrossValidation {
     return options_.judge(f, options.loss, rows_.class_weights(fit.W));
   }
 
-  // What is to be done, and how long it will take, after another fit. A judge's errors may be below 0, and one standard
-  // error of a point that is not there yet may reach any other: then everything is needed.
+  // What is to be done after another fit. A judge's errors may be below 0, and one standard error of a point that is
+  // not there yet may reach any other: then everything is needed.
+  void look_ahead() {
+    if (options_.race) {
+      race_ = race(table_);
+      needed_ = race_.needed;
+    } else {
+      needed_ = needed_fits(table_, !options_.judge && !options_.one_standard_error);
+    }
+  }
+
+  // The same, and how long it will take.
   void plan() {
-    needed_ = needed_fits(table_, !options_.judge && !options_.one_standard_error);
+    look_ahead();
     expected_ = expected_seconds(table_, grid_);
     refit_s_ = 0.0;
     if (limit_) deadline_ = *limit_;
@@ -174,7 +186,7 @@ class CrossValidation {
     double training = 0.0;
     for (const Fold& fold : options_.folds) training += static_cast<double>(fold.training.size());
     const double rows = static_cast<double>(rows_.data().X.rows()) * static_cast<double>(table_.folds);
-    refit_s_ = refit_seconds(table_, choose(table_, options_.one_standard_error).chosen, rows / training);
+    refit_s_ = refit_seconds(table_, choose(counted(table_), options_.one_standard_error).chosen, rows / training);
     if (!limit_) return;
     // An estimate: a tenth of the limit at least, so that a busy machine leaves something, and half of it at most.
     const double whole = *options_.train.time_limit_s;
@@ -202,10 +214,16 @@ class CrossValidation {
 
   bool needed(std::size_t place) const { return std::find(needed_.begin(), needed_.end(), place) != needed_.end(); }
 
+  // No fit will start from it.
+  bool ends_its_chain(std::size_t place) {
+    const std::lock_guard lock(guard_);
+    return table_.C_of(place) + 1 == table_.Cs || !needed(place + table_.folds);
+  }
+
   CvProgress progress() const {
     CvProgress out;
     out.seconds = clock_.seconds();
-    out.total = static_cast<std::int64_t>(needed_.size()) + (options_.refit ? 1 : 0);
+    out.total = static_cast<std::int64_t>(needed_.size() + race_.later.size()) + (options_.refit ? 1 : 0);
     double left = 0.0;
     for (const std::size_t place : needed_) {
       const Chain& chain = chains_[table_.chain_of(place)];
@@ -218,6 +236,7 @@ class CrossValidation {
       }
     }
     if (!expected_) return out;
+    for (const std::size_t place : race_.later) left += (*expected_)[table_.point_of(place)];
     out.seconds_left = left / workers_ + refit_s_;
     if (limit_) out.seconds_left = std::min(*out.seconds_left, std::max(0.0, *limit_ - out.seconds));
     return out;
@@ -228,11 +247,13 @@ class CrossValidation {
   void collect(CvResult& out) {
     out.complete = std::all_of(needed_.begin(), needed_.end(), [&](std::size_t place) { return table_.made(place); });
     if (!out.complete) out.ended = ended_;
-    const SearchTable kept = out.complete ? of_those_needed() : table_;
-    out.points = points_of(kept, needed_, options_.losses, grid_);
+    out.wanted = needed_.size() + race_.later.size();
+    const SearchTable kept = out.complete ? of_those_needed() : table_, by = counted(kept);
+    out.points = points_of(kept, by, awaited(), options_.losses, grid_);
     for (const CvPoint& point : out.points) out.fits += point.tried;
     if (out.fits == 0) return;
-    const Choice choice = choose(kept, options_.one_standard_error);
+    const Choice choice = choose(by, options_.one_standard_error);
+    for (std::size_t p = 0; p < out.points.size(); ++p) out.points[p].competes = choice.competes[p] != 0;
     out.best = choice.best;
     out.chosen = choice.chosen;
     const std::size_t at = out.best % grid_.size();
@@ -247,6 +268,27 @@ class CrossValidation {
       if (!needed(place)) kept.forget(place);
     }
     return kept;
+  }
+
+  // What a choice can go by. In the middle of a round of a race a few points have been tried on a fold more than the
+  // others: those that came first, not those that are best.
+  SearchTable counted(const SearchTable& made) const {
+    SearchTable kept = made;
+    if (!options_.race || race_.rounds == 0) return kept;
+    for (std::size_t place = 0; place < kept.size(); ++place) {
+      if (kept.fold_of(place) >= race_.rounds) kept.forget(place);
+    }
+    return kept;
+  }
+
+  // By point, whether it would have been tried on more folds.
+  std::vector<char> awaited() const {
+    if (options_.race) return race_.running;
+    std::vector<char> out(table_.points(), 0);
+    for (const std::size_t place : needed_) {
+      if (!table_.made(place)) out[table_.point_of(place)] = 1;
+    }
+    return out;
   }
 
   // Of the point that was chosen. Only if the search is complete will a resumed job choose it again: then its state
@@ -307,7 +349,8 @@ class CrossValidation {
     (*state)("seconds", before_);
     table_.exchange(*state);
     chains_.exchange(*state);
-    chains_.check(table_, *state);
+    look_ahead();
+    chains_.check(table_, needed_, *state);
     if (state->has("refit.iteration")) refit_ = state->part("refit");
   }
 
@@ -323,6 +366,7 @@ class CrossValidation {
   SearchTable table_;
   Chains chains_;
   std::vector<std::size_t> needed_;
+  Race race_;                                                              // where there is one
   std::optional<std::vector<double>> expected_;                            // seconds of a fit of each point
   double refit_s_ = 0.0;                                                   // of what would be chosen now
   std::atomic<double> deadline_{std::numeric_limits<double>::infinity()};  // of the search, on the clock

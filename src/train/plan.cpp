@@ -6,6 +6,7 @@
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 #include "train/fold_fits.hpp"
+#include "train/race.hpp"
 #include "train/trainer.hpp"
 
 namespace topwolf {
@@ -56,8 +57,9 @@ Plan plan(const Dataset& data, const CvOptions& options) {
   check_search(options, data);
   first.keep_dual = true;
   const auto folds = static_cast<int>(options.folds.size());
-  const std::size_t points = options.losses.size() * options.C.size();
-  const auto fits = static_cast<std::int64_t>(points * options.folds.size()) + (options.refit ? 1 : 0);
+  const SearchTable table(options.losses.size(), options.C.size(), options.folds.size());
+  const std::size_t searched = options.race ? race(table).needed.size() + race(table).later.size() : table.size();
+  const auto fits = static_cast<std::int64_t>(searched) + (options.refit ? 1 : 0);
   return plan_of(data, first, std::max(1, std::min(resolve_threads(options.train.threads), folds)), fits);
 }
 

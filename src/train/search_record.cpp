@@ -26,7 +26,8 @@ Identity search_identity(Trainer& rows, const TrainOptions& first, const CvOptio
   }
   out.emplace_back("the fingerprint of the folds", folds.hex());
   out.emplace_back("the metric", to_string(options.metric));
-  out.emplace_back("the rule", options.one_standard_error ? "one standard error" : "best");
+  const std::string rule = options.one_standard_error ? "one standard error" : "best";
+  out.emplace_back("the rule", rule + (options.race ? ", in a race" : ""));
   return out;
 }
 
@@ -36,6 +37,7 @@ std::string search_json(const CvOptions& options, const CvResult& result) {
   search["metric"] = options.judge ? std::string("given") : to_string(options.metric);
   search["folds"] = options.folds.size();
   search["rule"] = options.one_standard_error ? "one-standard-error" : "best";
+  search["race"] = options.race;
   search["complete"] = result.complete;
   search["points"] = nlohmann::ordered_json::array();
   for (const CvPoint& point : result.points) {

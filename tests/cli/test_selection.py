@@ -136,6 +136,57 @@ def test_a_metric_that_is_none_is_refused(topwolf, data, metric, saying):
     topwolf.refuses("cv", data, "--metric", metric, code=2, saying=saying)
 
 
+# ---- cv --loss auto
+
+
+def test_any_loss_is_chosen_in_a_race(topwolf, data):
+    found = topwolf.json("cv", data, "m.topwolf", "--loss", "auto", "--metric", "top2", "-c", "0.01:100:5")
+    assert found["race"] and found["complete"] and found["status"] == "converged" and found["relative_gap"] <= 1e-3
+    losses = list(dict.fromkeys(point["loss"] for point in found["points"]))
+    assert losses == ["max-hinge", "weighted-usunier", "softmax", "usunier:4", "top-k:4"]
+    assert found["fits"] < 5 * len(found["points"]) == 125
+    for point in found["points"]:
+        assert 1 <= point["folds_tried"] and point["dropped"] == (point["folds_tried"] < 5) != point["competes"]
+        assert [error is None for error in point["errors"]] == [f >= point["folds_tried"] for f in range(5)]
+    chosen = found["points"][found["chosen"]]
+    assert chosen["mean"] == min(point["mean"] for point in found["points"] if point["competes"])
+    assert topwolf.json("inspect", "m.topwolf")["search"]["race"]
+    one = topwolf.json("cv", data, "--loss", "auto", "--metric", "top2", "-c", "0.01:100:5", "--threads", "1")
+    assert [point["errors"] for point in one["points"]] == [point["errors"] for point in found["points"]]
+    assert one["chosen"] == found["chosen"] and one["primal"] == found["primal"]
+
+
+def test_any_loss_minds_a_time_limit(topwolf):
+    X, y = support.blobs(n=3000, d=40, m=30, seed=5, spread=1.5)
+    support.write_libsvm(topwolf.folder / "large.svm", X, y)
+    done = topwolf("cv", "large.svm", "m.topwolf", "--loss", "auto", "--metric", "top3", "--tolerance", "1e-5", "--time-limit", "2", "--json", code=5)
+    found = json.loads(done.stdout)
+    assert found["ended"] == "time_limit" and not found["complete"] and found["seconds"] < 20
+    assert any(point["folds_tried"] == 0 and point["mean"] is None for point in found["points"])
+    assert any("the time limit ended the search after" in sentence for sentence in found["warnings"])
+    model = topwolf.json("inspect", "m.topwolf")
+    assert model["primal"] == found["primal"] and found["dual"] <= found["primal"]
+    none = topwolf("cv", "large.svm", "none.topwolf", "--loss", "auto", "--time-limit", "1e-6", code=5)
+    assert "the time limit ended the search before a fit was finished: there is no model" in none.stdout
+    assert not (topwolf.folder / "none.topwolf").exists()
+
+
+def test_any_loss_says_its_price_beforehand(topwolf, data):
+    plan = topwolf.json("cv", data, "--loss", "auto", "--metric", "top2", "-c", "0.01:100:5", "--dry-run")
+    assert plan["fits"] == 25 + 13 + 7 + 4 + 4 + 1
+
+
+@pytest.mark.parametrize("option", ["-k=2", "--rho=2,1", "--smoothing=0.1", "--temperature=2"])
+def test_any_loss_takes_no_parameters_of_one(topwolf, data, option):
+    name, value = option.split("=")
+    topwolf.refuses("cv", data, "--loss", "auto", name, value, code=2, saying=f"takes no {name}")
+
+
+def test_any_loss_is_not_for_lists_and_not_for_train(topwolf, data):
+    topwolf.refuses("cv", data, "--loss", "auto,max-hinge", code=2, saying="--loss auto is a list already")
+    topwolf.refuses("train", data, "m.topwolf", "--loss", "auto", code=2, saying="unknown loss 'auto'")
+
+
 # ---- both
 
 

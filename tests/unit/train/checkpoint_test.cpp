@@ -184,11 +184,17 @@ TEST(Resumed, CrossValidationEndsWithTheSameBits) {
   }
   const Dataset data = testing::dataset_of(samples, Storage::dense32);
   const TempFolder folder;
-  for (const int threads : {1, 2}) {
+  struct Job {
+    int threads;
+    bool race;
+  };
+  for (const auto& [threads, race] : {Job{1, false}, {2, false}, {2, true}}) {
     CvOptions options;
     options.train.tolerance = 1e-3;
     options.train.threads = threads;
+    options.race = race;
     options.losses = {parse_loss("max-hinge"), parse_loss("top-k:2")};
+    if (race) options.losses.push_back(parse_loss("softmax"));  // nine points, of which five and then four are left
     options.C = {0.03, 1.0, 30.0};
     options.folds = stratified_folds(data.y, data.classes.size(), 3, 0);
     const CvResult whole = cross_validate(data, options);
