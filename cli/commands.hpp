@@ -7,6 +7,7 @@ namespace topwolf::cli {
 
 int run_train(const Arguments& arguments);
 int run_sweep(const Arguments& arguments);
+int run_probe(const Arguments& arguments);
 int run_cv(const Arguments& arguments);
 int run_predict(const Arguments& arguments);
 int run_evaluate(const Arguments& arguments);

@@ -10,8 +10,12 @@
 
 namespace topwolf::cli {
 
+std::string validation_of(const Arguments& arguments) {
+  return arguments.command() == Command::probe ? arguments.required_positional(1) : arguments.text("validation");
+}
+
 HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& warnings)
-    : source_(arguments.text("validation")) {
+    : source_(validation_of(arguments)) {
   classifier_.d = training.X.cols();
   classifier_.columns = kept_columns(training.X, training.classes.size());
   classifier_.precision = working_precision(training.X.precision());  // of the rows that are read

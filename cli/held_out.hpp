@@ -1,4 +1,5 @@
-// Rows that training does not see (--validation): read once, looked at after every pass and in the report.
+// Rows that training does not see (--validation, and of probe an argument): read once, looked at after every pass and
+// in the report.
 #pragma once
 
 #include <optional>
@@ -11,6 +12,9 @@
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf::cli {
+
+// The file, "" for none.
+std::string validation_of(const Arguments& arguments);
 
 class HeldOut {
  public:

@@ -49,6 +49,8 @@ int run_command(Command command, const std::vector<std::string>& words) {
       return run_train(arguments);
     case Command::sweep:
       return run_sweep(arguments);
+    case Command::probe:
+      return run_probe(arguments);
     case Command::cv:
       return run_cv(arguments);
     case Command::predict:

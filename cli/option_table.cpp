@@ -16,7 +16,9 @@ constexpr unsigned bit(Command id) {
 constexpr unsigned train = bit(Command::train);
 constexpr unsigned sweep = bit(Command::sweep);
 constexpr unsigned cv = bit(Command::cv);
-constexpr unsigned training = train | sweep | cv;
+constexpr unsigned probe = bit(Command::probe);
+constexpr unsigned jobs = train | sweep | cv;  // that may take long
+constexpr unsigned training = jobs | probe;
 constexpr unsigned predict = bit(Command::predict);
 constexpr unsigned evaluate = bit(Command::evaluate);
 constexpr unsigned inspect = bit(Command::inspect);
@@ -40,6 +42,13 @@ constexpr std::array command_rows{
         "top-k errors on the training rows and on rows that are held out. Where MODELS_DIR is given, every model is "
         "written there as C_<C>.topwolf. The whole sweep costs little more than its hardest point.",
         "topwolf sweep -c 0.01:100:9 --holdout 0.2 train.svm models"},
+    CommandRow{
+        Command::probe, "probe", "TRAIN VALIDATION [MODEL]",
+        "How well does a linear classifier do on these features, and at which C?",
+        "Trains on TRAIN at many values of C, each fit starting from the one before it and certified, takes the C with "
+        "the lowest error on VALIDATION, and writes its model where MODEL is given. --refit trains it again on both. "
+        "Where there are no rows to hold out, topwolf cv chooses by folds.",
+        "topwolf probe train.npz validation.npz model.topwolf"},
     CommandRow{
         Command::cv, "cv", "DATA [MODEL]", "Choose C, and the loss, by cross-validation.",
         "Every loss is tried at every C on every fold; a table shows means and standard errors, the best pair is "
@@ -119,7 +128,7 @@ constexpr auto loss_words = joined<LossName>(", ", " or ", "; usunier:20 stands 
 constexpr const char *all_losses = loss_choices.data(), *all_solvers = solver_choices.data();
 
 constexpr std::array option_rows{
-    OptionRow{"loss", 0, "LOSS[:K]", all_losses, "max-hinge", "Loss", train | sweep, loss_words.data()},
+    OptionRow{"loss", 0, "LOSS[:K]", all_losses, "max-hinge", "Loss", train | sweep | probe, loss_words.data()},
     OptionRow{
         "loss", 0, "LOSS[:K],...|auto", cv_choices.data(), "max-hinge", "Loss", cv,
         "One or several to choose from, as for train: max-hinge,usunier:5,usunier:20. auto tries max-hinge, "
@@ -155,7 +164,7 @@ constexpr std::array option_rows{
     OptionRow{"temperature", 0, "T", "", "1", "Loss", training | audit,
               "Of softmax: T log sum exp(z / T); from 1e-6 to 1e6. Near 0 it is the max hinge, with margins of 0."},
     OptionRow{"C", 'c', "C", "", "1", "Problem", train, "Weight of the loss: lambda = 1 / (C N) for N rows; above 0."},
-    OptionRow{"C", 'c', "FROM:TO:COUNT|C,C,...", "", "0.01:100:9", "Problem", sweep | cv,
+    OptionRow{"C", 'c', "FROM:TO:COUNT|C,C,...", "", "0.01:100:9", "Problem", sweep | probe | cv,
               "The values of C: so many from FROM to TO, each the same number of times the one before, or a list."},
     OptionRow{"lambda", 0, "L", "", "1 / (C N)", "Problem", train,
               "Weight of the regulariser, above 0; instead of --C."},
@@ -193,7 +202,7 @@ constexpr std::array option_rows{
     OptionRow{"absolute-gap", 0, "G", "", "", "Solver", training, "Stop when gap <= G."},
     OptionRow{"max-iterations", 0, "N", "", "100000", "Solver", training, "Stop after N passes over the rows."},
     OptionRow{"time-limit", 0, "SECONDS", "", "", "Solver", training | audit,
-              "Stop after this many seconds of training; of the whole job, for sweep and cv."},
+              "Stop after this many seconds of training; of the whole job, for sweep, probe and cv."},
     OptionRow{"", 'k', "K", "", "1", "Prediction", predict, "How many classes to print, from 1 to m."},
     OptionRow{"scores", 0, "", "", "", "Prediction", predict, "Print the score after each label."},
     OptionRow{"probabilities", 0, "", "", "", "Prediction", predict,
@@ -220,14 +229,18 @@ constexpr std::array option_rows{
     OptionRow{"holdout", 0, "SHARE", "", "", "Data", sweep,
               "Hold out this share of every class, between 0 and 1, instead of --validation."},
     OptionRow{"folds", 0, "N", "", "5", "Selection", cv, "How many folds, at least 2."},
-    OptionRow{"metric", 0, "METRIC", "", "top1", "Selection", cv,
+    OptionRow{"metric", 0, "METRIC", "", "top1", "Selection", cv | probe,
               "What is to be low on the held-out rows: a top-k error (top1, top5, or top with any other number), cost "
               "(the mean cost by --cost-matrix, --taxonomy or --margins), or a mix, such as 0.7*top1+0.3*top5. Names "
               "without a weight weigh 1, and weights are scaled to add up to 1."},
     OptionRow{"choose", 0, "best|one-se", "best|one-se", "best", "Selection", cv,
               "The lowest mean, or the smallest C whose mean is within one standard error of it."},
+    OptionRow{
+        "refit", 0, "", "", "", "Selection", probe,
+        "Train again at the best C, on the rows of VALIDATION as well; the errors are those of the model before."},
     OptionRow{"validation-labels", 0, "FILE", "", "", "Data", train | sweep,
               "The labels of --validation, as --labels."},
+    OptionRow{"validation-labels", 0, "FILE", "", "", "Data", probe, "The labels of VALIDATION, as --labels."},
     OptionRow{"label-column", 0, "NAME|NUMBER", "", "", "Data", reading,
               "The label's column in a CSV file, counted from 1."},
     OptionRow{
@@ -241,13 +254,14 @@ constexpr std::array option_rows{
     OptionRow{"max-unpacked", 0, "BYTES", "", "the larger of 1G and 1,000 times the file", "Data", reading,
               "What a compressed file, or the arrays of a .npz, may unpack to; K, M and G stand for KiB, MiB and GiB."},
     OptionRow{"threads", 0, "N", "", "0", "Data", reading | demo, "Threads to use; 0 is every core."},
-    OptionRow{"seed", 0, "N", "", "0", "Solver", train | audit, "Seed of the solvers that draw random numbers."},
+    OptionRow{"seed", 0, "N", "", "0", "Solver", train | probe | audit,
+              "Seed of the solvers that draw random numbers."},
     OptionRow{"seed", 0, "N", "", "0", "Solver", sweep | cv,
               "Seed of the solvers that draw random numbers, and of the rows that are held out."},
-    OptionRow{"checkpoint", 0, "FILE", "", "", "Long jobs", training,
+    OptionRow{"checkpoint", 0, "FILE", "", "", "Long jobs", jobs,
               "Write the state of the job to FILE from time to time, and when it is ended by a limit or a signal."},
-    OptionRow{"checkpoint-every", 0, "SECONDS", "", "600", "Long jobs", training, "How often."},
-    OptionRow{"resume", 0, "FILE", "", "", "Long jobs", training,
+    OptionRow{"checkpoint-every", 0, "SECONDS", "", "600", "Long jobs", jobs, "How often."},
+    OptionRow{"resume", 0, "FILE", "", "", "Long jobs", jobs,
               "Go on from a checkpoint of the same job: it ends with the same bits as if it had never been stopped. "
               "Checkpoints go on to FILE unless --checkpoint says otherwise."},
     OptionRow{"seed", 0, "N", "", "0", "Data", demo, "Seed of the generated data."},
@@ -256,7 +270,7 @@ constexpr std::array option_rows{
     OptionRow{"dual", 0, "FILE", "", "", "Certificate", verify, "The dual that 'topwolf train --dual' wrote; needed."},
     OptionRow{"trace", 0, "FILE", "", "", "Output", train,
               "Write one JSON line an iteration. The file appears at the end; a pipe gets every line at once."},
-    OptionRow{"report", 0, "FILE", "", "", "Output", sweep | cv,
+    OptionRow{"report", 0, "FILE", "", "", "Output", sweep | probe | cv,
               "Write a page (HTML) with the errors against C, the certificates and the choice."},
     OptionRow{"report", 0, "FILE", "", "", "Output", train,
               "Write a page (HTML) with the certificate, errors, pictures, and the classes that go wrong."},
@@ -265,7 +279,7 @@ constexpr std::array option_rows{
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
     OptionRow{"output", 'o', "FILE", "", "MODEL itself", "Output", calibrate, "Where the model goes."},
     OptionRow{
-        "dry-run", 0, "", "", "", "Output", training,
+        "dry-run", 0, "", "", "", "Output", jobs,
         "Read the data, print what would be done and what it would take (method, memory, passes and seconds), and "
         "write nothing. The exit code is 6 where the memory is too little."},
     OptionRow{"json", 0, "", "", "", "Output", training | evaluate | inspect | verify | audit | calibrate,

@@ -9,7 +9,20 @@
 
 namespace topwolf::cli {
 
-enum class Command : unsigned { train, sweep, cv, predict, evaluate, inspect, convert, verify, audit, calibrate, demo };
+enum class Command : unsigned {
+  train,
+  sweep,
+  probe,
+  cv,
+  predict,
+  evaluate,
+  inspect,
+  convert,
+  verify,
+  audit,
+  calibrate,
+  demo
+};
 
 struct CommandRow {
   Command id;

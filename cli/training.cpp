@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "held_out.hpp"
 #include "problem_options.hpp"
 #include "signals.hpp"
 
@@ -66,11 +67,12 @@ std::vector<double> grid_of(const Arguments& arguments) {
 }
 
 void check_inputs(const Arguments& arguments) {
-  if (arguments.has("validation-labels") && !arguments.has("validation"))
+  if (arguments.has("validation-labels") && validation_of(arguments).empty())
     fail(ErrorKind::option, "--validation-labels are the labels of --validation, which is not given");
   std::int64_t readers = arguments.required_positional(0) == "-" ? 1 : 0;
-  for (const char* key : {"labels", "validation", "validation-labels", "weights", "class-weight", "margins",
-                          "class-features", "taxonomy"})
+  readers += validation_of(arguments) == "-" ? 1 : 0;
+  for (const char* key :
+       {"labels", "validation-labels", "weights", "class-weight", "margins", "class-features", "taxonomy"})
     readers += arguments.text(key) == "-" ? 1 : 0;
   if (readers > 1) fail(ErrorKind::option, "standard input can be read only once, but {} inputs are -", readers);
 }
@@ -78,9 +80,9 @@ void check_inputs(const Arguments& arguments) {
 namespace {
 
 std::vector<std::string> inputs_of(const Arguments& arguments) {
-  std::vector<std::string> inputs{arguments.required_positional(0)};
-  for (const char* key : {"labels", "cost-matrix", "validation", "validation-labels", "weights", "class-weight",
-                          "margins", "class-features", "taxonomy"})
+  std::vector<std::string> inputs{arguments.required_positional(0), validation_of(arguments)};
+  for (const char* key : {"labels", "cost-matrix", "validation-labels", "weights", "class-weight", "margins",
+                          "class-features", "taxonomy"})
     inputs.push_back(arguments.text(key));
   return inputs;
 }

@@ -95,6 +95,35 @@ Metric parse_metric(std::string_view text);
 // The same as text.
 std::string to_string(const Metric& metric);
 
+// ---- Probe: a sweep that chooses
+
+// Which values of C are tried, and on what rows by which errors one is chosen.
+struct ProbeOptions {
+  TrainOptions train;                 // its C and lambda are not used
+  std::vector<double> C;              // in any order; they are tried from the smallest
+  const Dataset* held_out = nullptr;  // rows of the same classes (y = -1: another class), never trained on; needed
+  Metric metric;                      // what is minimised on them: top-k errors
+  bool refit = false;                 // on the rows held out as well, which then tell nothing any more
+};
+
+// A path, and the model that was chosen.
+struct ProbeResult {
+  SweepResult path;             // with held-out errors at its places
+  std::vector<double> errors;   // of the points, by the metric
+  std::size_t best = 0;         // of equals the smallest C
+  bool at_edge = false;         // it is the first or last of several, and all were tried
+  bool refitted = false;        // the fit is one to all rows
+  TrainResult fit;              // at the best C, with its certificate
+  std::optional<Status> ended;  // interrupted or time_limit, where the path was ended
+  double seconds = 0.0;         // of path and refit
+};
+
+// A linear probe of features that somebody else made: the path over C, each fit starting from the one before it and
+// certified, then the choice, and a fit to all rows if asked for. The time limit is for all of it, half of it being
+// kept for the refit. Where the path is ended, the best of the points so far is taken, the last one as far as it came.
+// There are no checkpoints.
+ProbeResult probe(const Dataset& data, const ProbeOptions& options, const SweepObserver& observer = {});
+
 // A loss that is worth trying, and why.
 struct LossCandidate {
   LossSpec loss;            // with its k

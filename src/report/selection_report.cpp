@@ -176,10 +176,12 @@ std::string choice_sentence(const CvResult& result) {
                      result.points.size());
 }
 
-std::string sweep_report(const SelectionContext& context, const SweepResult& result, const std::string& loss,
-                         const std::string& data_hash) {
+namespace {
+
+// What the claims of a sweep and of a probe have in common, under them.
+std::string path_page(const char* title, std::string body, const SelectionContext& context, const SweepResult& result,
+                      const std::string& loss, const std::string& data_hash, Json figures) {
   const bool held_out = !context.held_out.empty();
-  std::string body = warnings_of(context);
   const auto converged = std::count_if(result.points.begin(), result.points.end(),
                                        [](const SweepPoint& point) { return point.status == Status::converged; });
   body += fmt::format("<p class=\"claim{}\">{} of {} points are certified to the tolerance asked for. Loss: {}.</p>\n",
@@ -187,7 +189,6 @@ std::string sweep_report(const SelectionContext& context, const SweepResult& res
                       result.points.size(), escape_markup(loss));
   body += fmt::format("<p>Solver: {}.</p>\n", escape_markup(result.choice));
   body += sweep_plots(result, held_out) + sweep_table(result, held_out) + run_table(context, data_hash, result.seconds);
-  Json figures = run_figures(context, data_hash, result.seconds);
   figures["loss"] = loss;
   figures["places"] = result.places;
   figures["not_tried"] = result.not_tried;
@@ -200,7 +201,37 @@ std::string sweep_report(const SelectionContext& context, const SweepResult& res
                                  {"training_errors", point.training_errors},
                                  {"held_out_errors", point.held_out_errors}});
   }
-  return page("topwolf sweep", body, figures);
+  return page(title, body, figures);
+}
+
+}  // namespace
+
+std::string gap_sentence(const Certificate& certificate) {
+  constexpr double up = 1.05;  // two digits round down by a twentieth of the first one at most
+  return fmt::format("certified to a relative gap of at most {:.1e}", up * certificate.relative_gap());
+}
+
+std::string sweep_report(const SelectionContext& context, const SweepResult& result, const std::string& loss,
+                         const std::string& data_hash) {
+  return path_page("topwolf sweep", warnings_of(context), context, result, loss, data_hash,
+                   run_figures(context, data_hash, result.seconds));
+}
+
+std::string probe_report(const SelectionContext& context, const ProbeResult& result, const Metric& metric,
+                         const std::string& loss) {
+  const std::string& data_hash = result.fit.model.provenance.data_hash;
+  const double C = result.path.points[result.best].C, error = result.errors[result.best];
+  std::string body = warnings_of(context);
+  body +=
+      fmt::format("<p class=\"claim\">Chosen: <strong>C = {:g}</strong>, held-out {} {}. {}: {}.</p>\n", C,
+                  escape_markup(to_string(metric)), percent(error),
+                  result.refitted ? "Trained again on all rows" : "The model", gap_sentence(result.fit.certificate));
+  Json figures = run_figures(context, data_hash, result.seconds);
+  figures["metric"] = to_string(metric);
+  figures["errors"] = result.errors;
+  figures["best"] = result.best;
+  figures["refitted"] = result.refitted;
+  return path_page("topwolf probe", body, context, result.path, loss, data_hash, figures);
 }
 
 std::string cv_report(const SelectionContext& context, const CvResult& result, const Metric& metric,

@@ -26,6 +26,13 @@ std::string choice_sentence(const CvResult& result);
 std::string sweep_report(const SelectionContext& context, const SweepResult& result, const std::string& loss,
                          const std::string& data_hash);
 
+// "certified to a relative gap of at most 9.2e-04", rounded upwards.
+std::string gap_sentence(const Certificate& certificate);
+
+// Of a sweep that chose by the metric.
+std::string probe_report(const SelectionContext& context, const ProbeResult& result, const Metric& metric,
+                         const std::string& loss);
+
 // certificate: a sentence on the model that was trained on all rows.
 std::string cv_report(const SelectionContext& context, const CvResult& result, const Metric& metric,
                       const std::string& rule, const std::string& certificate);
