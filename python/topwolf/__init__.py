@@ -4,6 +4,7 @@ from ._core import IterationRecord, __version__
 from ._estimator import TopwolfClassifier, load
 from ._features import bfloat16
 from ._joint import TopwolfJointClassifier
+from ._probe import Probe, probe
 from ._search import TopwolfClassifierCV
 from ._structure import taxonomy
 
@@ -11,6 +12,7 @@ from . import plot  # isort: skip
 
 __all__ = [
     "IterationRecord",
+    "Probe",
     "TopwolfClassifier",
     "TopwolfClassifierCV",
     "TopwolfJointClassifier",
@@ -18,5 +20,6 @@ __all__ = [
     "bfloat16",
     "load",
     "plot",
+    "probe",
     "taxonomy",
 ]

@@ -37,6 +37,19 @@ def _metric_of(scoring):
     return scoring
 
 
+def grid_of(Cs):
+    """The values of C that `Cs` stands for, ascending."""
+    if isinstance(Cs, numbers.Integral):
+        return np.logspace(-2, 2, Cs) if Cs > 1 else np.ones(1)
+    try:
+        grid = np.unique(check_array(Cs, ensure_2d=False, dtype=np.float64, input_name="Cs").ravel())
+    except OverflowError:  # an integer that no double holds
+        raise ValueError("Cs must hold numbers that are finite in double precision.") from None
+    if not (grid > 0).all():
+        raise ValueError("Cs must hold numbers above 0.")
+    return grid
+
+
 def _mean_of(values, made):
     """Of each row, over the folds that had a fit; NaN where none had."""
     sums = np.where(made, values, 0.0).sum(axis=1)
@@ -56,12 +69,16 @@ def _row_numbers(part, n):
 
 
 class TopwolfClassifierCV(TopwolfClassifier):
-    """:class:`TopwolfClassifier` with C chosen by cross-validation.
+    """:class:`TopwolfClassifier` with C, and if asked the loss and its k, chosen by cross-validation.
 
     All folds of the smallest C come first, then those of the next, each fit starting from the one before it in its
     fold; fits run side by side and share the rows, and the Gram matrix where there is one. Every fit is certified to
     `tol`. A C whose errors on some folds already add up to more than those of another on all folds is not tried on the
     rest, unless a larger C starts from there; the choice is the same.
+
+    ``loss="auto"`` tries ``max_hinge``, ``weighted_usunier``, ``softmax``, and ``usunier`` and ``top_k`` with 2 and 4
+    times the k of `scoring`, in a race: everything on the first fold, and after each fold the better half of what is
+    left. That takes about three times as long as one loss; `time_limit` ends it sooner, with the best so far.
 
     When `time_limit` or Ctrl-C ends the search, the best C so far is fitted to all rows, with a
     :class:`~sklearn.exceptions.ConvergenceWarning`: the limit keeps time for that, and a second Ctrl-C abandons it with
@@ -83,26 +100,33 @@ class TopwolfClassifierCV(TopwolfClassifier):
         The best mean score, or the smallest C whose mean is within one standard error of it.
     refit : bool, default=True
         Fit to all rows with the best C. Without it there is nothing to predict with, nor anything left of an earlier fit.
-    loss, k, rho, cost_matrix, class_features, smoothing, temperature, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
+    loss : str, default="max_hinge"
+        As for :class:`TopwolfClassifier`, or "auto", which chooses it, with `k`; then `k`, `rho`, `smoothing` and
+        `temperature` are not given. Scorers of scikit-learn's say no k: 1 is taken.
+    k, rho, cost_matrix, class_features, smoothing, temperature, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
 center, class_weight, n_jobs, random_state, verbose
         As for :class:`TopwolfClassifier`; `time_limit` is for the search and the fit to all rows together. With `center`
         the folds share the mean of all rows, for which no label is looked at.
 
     Attributes
     ----------
+    loss_ : str
+        That of `C_`: `loss`, or what "auto" chose.
     C_ : float
         The best C of those that were tried on all folds (of equals the smallest), or by one standard error. Where none
         was, of those that were tried on the most. A :class:`UserWarning` where the best is the first or last of several.
     Cs_ : ndarray of shape (n_cs,)
         The values of C, ascending.
-    scores_ : ndarray of shape (n_cs, n_splits)
-        The score of every C on every fold; NaN where it was not tried.
+    scores_ : ndarray of shape (n_points, n_splits)
+        The score of every C on every fold; NaN where it was not tried. A point is a value of C, or with "auto" a loss
+        at one: loss by loss, C ascending.
     best_score_ : float
-        The mean score of `C_`, which is ``Cs_[best_index_]``.
+        The mean score of `C_`, which is ``cv_results_["param_C"][best_index_]``.
     cv_results_ : dict of ndarrays
-        As GridSearchCV's: "param_C", "mean_test_score", "std_test_score", "rank_test_score", "split<i>_test_score",
-        "mean_fit_time"; besides, "relative_gap" (n_cs, n_splits) and "n_iter" (n_cs, n_splits). Means are over the
-        folds that were tried, and ranks those of the values of C that could be chosen; the others come after them.
+        As GridSearchCV's: "param_C", "param_loss", "param_k", "mean_test_score", "std_test_score", "rank_test_score",
+        "split<i>_test_score", "mean_fit_time"; besides, "relative_gap" (n_points, n_splits) and "n_iter" (n_points,
+        n_splits). Means are over the folds that were tried (of a race that was ended, over its complete rounds), and
+        ranks those of the points that could be chosen; the others come after them.
     status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}
         "time_limit" or "interrupted" where the search was ended before everything was tried; otherwise of the fit to
         all rows.
@@ -122,6 +146,7 @@ center, class_weight, n_jobs, random_state, verbose
     _parameter_constraints = {
         **{key: value for key, value in TopwolfClassifier._parameter_constraints.items() if key not in ("C", "warm_start")},
         "Cs": [Interval(numbers.Integral, 1, None, closed="left"), "array-like"],
+        "loss": [StrOptions({*_core.LOSSES, "auto"})],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
         "choose": [StrOptions({"best", "one_se"})],
@@ -212,13 +237,13 @@ center, class_weight, n_jobs, random_state, verbose
             raise result["error"]  # Ctrl-C when there was nothing left to be ended
         return self
 
-    def _search(self, X, y, sample_weight, margins, margin_default):
-        """Of a blank estimator; returns what the search did."""
+    def _search(self, X, y, sample_weight, margins, margin_default, page_of=""):
+        """Of a blank estimator; returns what the search did, with a page about the call `page_of` where there is one."""
         X, y, weights = self._rows(X, y, sample_weight)
-        grid = self._grid()
+        grid = grid_of(self.Cs)
         folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
         self._check_folds(folds)
-        options = {**self._options(len(y), margins, margin_default), "keep_dual": False, "start": None}
+        options = self._search_options(len(y), margins, margin_default)
         judge, metric = None, _metric_of(self.scoring)
         if metric is None:
             X = with_own_indices(X)  # a scorer is code of the caller's
@@ -237,6 +262,7 @@ center, class_weight, n_jobs, random_state, verbose
             judge,
             self.refit,
             self._narrator(),
+            page_of,
         )
         if result["error"] is not None and result["given_up"]:
             raise result["error"]
@@ -244,10 +270,22 @@ center, class_weight, n_jobs, random_state, verbose
             raise TimeoutError(f"time_limit={self.time_limit} s passed before a fit was finished: there is nothing to choose from.")
         self._take_scores(result, grid, negative=metric is None or _core.metric_has_costs(metric))
         if self.refit:
-            self._take_refit(result, features, working_dtype(X), y, {**options, "C": self.C_}, weights)
+            chosen = {"loss": self.loss_, "k": result["k"][self.best_index_], "C": self.C_}
+            self._take_refit(result, features, working_dtype(X), y, {**options, **chosen}, weights)
         if not result["complete"]:
             self.status_ = result["ended"]
         return result
+
+    def _search_options(self, n, margins, margin_default):
+        options = self._options(n, margins, margin_default)
+        options |= {"keep_dual": False, "start": None, "any_loss": self.loss == "auto"}
+        if self.loss != "auto":
+            return options
+        given = [name for name, value in (("k", self.k), ("rho", self.rho), ("temperature", self.temperature)) if value is not None]
+        given += ["smoothing"] if self.smoothing else []
+        if given:
+            raise ValueError(f"loss='auto' chooses the loss with its parameters, and takes no {given[0]}.")
+        return {**options, "loss": "max_hinge"}
 
     def _take_refit(self, result, features, dtype, y, options, weights):
         self._take_result(result["refitted"], features, dtype, y, options, weights)
@@ -256,7 +294,7 @@ center, class_weight, n_jobs, random_state, verbose
 
     def _warn_of_search(self, result):
         if result["at_edge"]:
-            best = self.Cs_[result["best"]]
+            best = result["C"][result["best"]]
             warnings.warn(f"The best C, {best:g}, is an end of Cs; try values beyond it.", UserWarning, stacklevel=4)
         if result["complete"] and result["ended"] != "interrupted":
             if self.refit:
@@ -266,25 +304,16 @@ center, class_weight, n_jobs, random_state, verbose
         if result["complete"]:
             sentence = f"{cause} ended the fit to all rows at a relative gap of {self.relative_gap_:.2g}, above tol={self.tol:g}."
         else:
-            tried = (self.cv_results_["n_iter"] > 0).sum(axis=1)  # on how many folds
+            competes = np.array(result["competes"])
+            tried = (self.cv_results_["n_iter"] > 0).sum(axis=1)[competes].min()  # on how many folds
+            chosen = f"loss_='{self.loss_}', C_={self.C_:g}" if self.loss == "auto" else f"C_={self.C_:g}"
             sentence = (
-                f"{cause} ended the search after {result['fits']} of {self.scores_.size} fits. C_={self.C_:g} is the best of those "
-                f"that were tried on {tried.max()} of {self.scores_.shape[1]} folds, {(tried == tried.max()).sum()} of {len(tried)}."
+                f"{cause} ended the search after {result['fits']} of {result['wanted']} fits. {chosen} is the best of those "
+                f"that were tried on {tried} of {self.scores_.shape[1]} folds, {competes.sum()} of {len(competes)}."
             )
             if self.refit and self.relative_gap_ > self.tol:
                 sentence += f" The fit to all rows ended at a relative gap of {self.relative_gap_:.2g}, above tol={self.tol:g}."
         warnings.warn(sentence, ConvergenceWarning, stacklevel=4)  # past fit and its decorator
-
-    def _grid(self):
-        if isinstance(self.Cs, numbers.Integral):
-            return np.logspace(-2, 2, self.Cs) if self.Cs > 1 else np.ones(1)
-        try:
-            grid = np.unique(check_array(self.Cs, ensure_2d=False, dtype=np.float64, input_name="Cs").ravel())
-        except OverflowError:  # an integer that no double holds
-            raise ValueError("Cs must hold numbers that are finite in double precision.") from None
-        if not (grid > 0).all():
-            raise ValueError("Cs must hold numbers above 0.")
-        return grid
 
     @staticmethod
     def _check_folds(folds):
@@ -298,9 +327,8 @@ center, class_weight, n_jobs, random_state, verbose
         m, dtype = len(self.classes_), working_dtype(X)
         columns = _core.kept_columns(to_features(X), m)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        temperature = (1.0 if self.temperature is None else float(self.temperature)) if self.loss == "softmax" else 0.0
 
-        def judge(fold, weights):
+        def judge(fold, weights, temperature):
             weights = weights.reshape(m, -1)
             if m == 2:
                 weights = antisymmetric(weights, dtype)
@@ -326,13 +354,16 @@ center, class_weight, n_jobs, random_state, verbose
         self.Cs_ = grid
         self.scores_ = -result["errors"] if negative else 1.0 - result["errors"]
         made = result["iterations"] > 0
-        tried = made.sum(axis=1)
-        mean = np.round(_mean_of(self.scores_, made), 12)  # equal scores may add up to different numbers
+        mean = -result["means"] if negative else 1.0 - result["means"]
+        mean = np.round(mean, 12)  # equal scores may add up to different numbers
         chosen = int(result["chosen"])
-        ranked = np.where((tried == tried.max()) & ~np.isnan(mean), mean, -np.inf)
-        self.C_, self.best_score_, self.best_index_ = float(grid[chosen]), float(mean[chosen]), chosen
+        ranked = np.where(np.array(result["competes"]) & ~np.isnan(mean), mean, -np.inf)
+        self.loss_, self.C_ = result["losses"][chosen], float(result["C"][chosen])
+        self.best_score_, self.best_index_ = float(mean[chosen]), chosen
         self.cv_results_ = {
-            "param_C": grid,
+            "param_C": result["C"],
+            "param_loss": np.array(result["losses"]),
+            "param_k": np.array(result["k"], dtype=object),
             "mean_test_score": mean,
             "std_test_score": np.sqrt(_mean_of((self.scores_ - _mean_of(self.scores_, made)[:, None]) ** 2, made)),
             "rank_test_score": 1 + (ranked[None, :] > ranked[:, None]).sum(axis=1).astype(np.int32),

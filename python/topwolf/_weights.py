@@ -92,7 +92,7 @@ class Certified:
     # All that a fit, a search or a file may set.
     _FITTED = frozenset(
         (*_CLAIM, *_WEIGHTS, "n_classes_", "n_features_in_", "feature_names_in_", "n_iter_", "k_", "trace_", "evals_result_")
-        + ("solver_choice_", "C_", "Cs_", "scores_", "best_score_", "best_index_", "cv_results_")
+        + ("solver_choice_", "loss_", "C_", "Cs_", "scores_", "best_score_", "best_index_", "cv_results_")
         + ("_classifier", "_provenance", "_constant", "_assigned", "_ready", "_dual")
     )
 

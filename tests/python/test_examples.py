@@ -13,6 +13,7 @@ SAYS = {
     "04_probabilities": "log loss 0.",
     "05_compare_losses": "weighted_usunier: top-1 error",
     "06_unseen_classes": "10 kinds never seen:",
+    "07_probe": "sharp: <Probe: C=",
 }
 
 

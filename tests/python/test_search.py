@@ -200,6 +200,58 @@ def test_a_judge_that_fails_is_heard(data):
         TopwolfClassifierCV([1.0], cv=3, scoring=scorer).fit(*data)
 
 
+# ---- A choice among all losses
+
+
+def test_auto_chooses_the_loss_with_its_k(data):
+    X, y = data
+    search = TopwolfClassifierCV(GRID, loss="auto", scoring="top2").fit(X, y)
+    table = search.cv_results_
+    names = [(str(loss), k) for loss, k in zip(table["param_loss"][::4], table["param_k"][::4])]
+    assert names == [("max_hinge", None), ("weighted_usunier", None), ("softmax", None), ("usunier", 4), ("top_k", 4)]
+    assert search.scores_.shape == (20, 5) and not np.isnan(search.scores_[:, 0]).any() and np.isnan(search.scores_).any()
+    at = search.best_index_
+    assert (search.loss_, search.C_) == (table["param_loss"][at], table["param_C"][at]) and table["rank_test_score"][at] == 1
+    whole = ~np.isnan(search.scores_).any(axis=1)
+    assert search.best_score_ == pytest.approx(search.scores_[whole].mean(axis=1).max())
+    alone = TopwolfClassifier(search.loss_, k=table["param_k"][at], C=search.C_).fit(X, y)
+    np.testing.assert_array_equal(search.coef_, alone.coef_)
+    assert search.relative_gap_ <= 1e-3 and search.status_ == "converged" and search.k_ == alone.k_
+    assert hasattr(search, "predict_proba") == (search.loss_ == "softmax")
+    one = TopwolfClassifierCV(GRID, loss="auto", scoring="top2", n_jobs=1).fit(X, y)
+    np.testing.assert_array_equal(one.scores_, search.scores_)
+    assert clone(search).loss == "auto"
+
+
+def test_auto_with_another_scorer_and_with_two_classes(data):
+    X, y = data
+    search = TopwolfClassifierCV(GRID, loss="auto", scoring="f1_macro", cv=3).fit(X, y)
+    assert set(search.cv_results_["param_k"]) == {None, 2, 4}
+    two = TopwolfClassifierCV(GRID, loss="auto", scoring="neg_log_loss", cv=3)
+    with pytest.raises(AttributeError, match="predict_proba"):  # the hinges' models have none
+        two.fit(X, y)
+    two.set_params(scoring=None).fit(X, np.isin(y, ["ant", "bee"]))
+    assert list(two.cv_results_["param_loss"][::4]) == ["max_hinge", "softmax"] and two.coef_.shape == (1, 12)
+
+
+@pytest.mark.parametrize("parameters", [{"k": 2}, {"rho": [2, 1]}, {"smoothing": 0.1}, {"temperature": 2.0}])
+def test_auto_takes_no_parameters_of_one_loss(data, parameters):
+    with pytest.raises(ValueError, match=f"takes no {list(parameters)[0]}"):
+        TopwolfClassifierCV(loss="auto", **parameters).fit(*data)
+    with pytest.raises(ValueError, match="loss"):
+        TopwolfClassifier(loss="auto").fit(*data)
+
+
+def test_auto_minds_a_time_limit():
+    X, y = make_classification(4000, 40, n_informative=30, n_classes=20, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="time_limit=2 s ended the search after .* fits. loss_='.*', C_=.* is the best"):
+        search = TopwolfClassifierCV(loss="auto", scoring="top3", time_limit=2, tol=1e-5).fit(X, y)
+    assert np.isnan(search.scores_[-1, 0]) and search.status_ == "time_limit"
+    assert search.dual_ <= search.primal_ and search.predict(X[:3]).shape == (3,)
+    with pytest.raises(TimeoutError, match="before a fit was finished"):
+        TopwolfClassifierCV(loss="auto", time_limit=1e-6).fit(X, y)
+
+
 # ---- Searches that do not come to their end
 
 # The first C is found in one step, the second in no time that a test has.
