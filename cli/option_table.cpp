@@ -133,7 +133,7 @@ constexpr std::array option_rows{
         "loss", 0, "LOSS[:K],...|auto", cv_choices.data(), "max-hinge", "Loss", cv,
         "One or several to choose from, as for train: max-hinge,usunier:5,usunier:20. auto tries max-hinge, "
         "weighted-usunier, softmax, and usunier and top-k with 2 and 4 times the largest k of --metric, in a race: "
-        "after each fold the better half goes on. It takes about three times as long as one loss."},
+        "after each fold the better half goes on. It takes three to five times as long as max-hinge."},
     OptionRow{"loss", 0, "LOSS[:K]", all_losses, "the model's, else max-hinge", "Loss", audit,
               "As for train. Where this or one of its parameters is given, nothing of the model's own loss is used."},
     OptionRow{"", 'k', "K", "", "min(5, m-1)", "Loss", training | audit, "The k of top-k and usunier, from 1 to m-1."},

@@ -194,7 +194,7 @@ struct CvProgress {
 // same, whatever the number of threads. With a judge, and by the rule of one standard error, nothing is dropped.
 //
 // In a race everything is tried on the first fold, C by C; the better half of the points goes on to the next fold, and
-// so on, down to four, with the smaller C that their fits start from. That costs about as much as two and a half folds
+// so on, down to four, with the smaller C that their fits start from. That costs about as much as two to three folds
 // of everything; the choice may be another than without, but not for another number of threads. Where it is ended, only
 // the folds count on which all that were left in the race have been tried.
 //

@@ -78,7 +78,7 @@ class TopwolfClassifierCV(TopwolfClassifier):
 
     ``loss="auto"`` tries ``max_hinge``, ``weighted_usunier``, ``softmax``, and ``usunier`` and ``top_k`` with 2 and 4
     times the k of `scoring`, in a race: everything on the first fold, and after each fold the better half of what is
-    left. That takes about three times as long as one loss; `time_limit` ends it sooner, with the best so far.
+    left. That takes three to five times as long as ``max_hinge``; `time_limit` ends it sooner, with the best so far.
 
     When `time_limit` or Ctrl-C ends the search, the best C so far is fitted to all rows, with a
     :class:`~sklearn.exceptions.ConvergenceWarning`: the limit keeps time for that, and a second Ctrl-C abandons it with

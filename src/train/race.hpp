@@ -16,7 +16,7 @@ struct Race {
 
 // A round is a fold, C by C and loss by loss. After it the points with the lower errors on the folds so far stay, half
 // of them but never fewer than four; of equals the first. So every point is tried once before any is tried twice, and
-// all of it costs about two and a half folds instead of all. A fit starts from the one before it in its chain: the
+// all of it costs two to three folds of everything. A fit starts from the one before it in its chain: the
 // smaller C of a loss that is in the race are fitted, too. The answer does not depend on who made the fits.
 Race race(const SearchTable& table);
 
