@@ -30,8 +30,8 @@ def available_cores():
     return len(os.sched_getaffinity(0))
 
 
-def emit(benchmark, threads, **values):
-    """One JSON line on standard output."""
+def line(benchmark, threads, **values):
+    """What is known about a measurement, and its values."""
     context = {
         "benchmark": benchmark,
         "command": " ".join(sys.argv),
@@ -39,7 +39,12 @@ def emit(benchmark, threads, **values):
         "machine": f"{_processor()}, {os.cpu_count()} cores",
         "threads": threads,
     }
-    print(json.dumps({**context, **values}), flush=True)
+    return {**context, **values}
+
+
+def emit(benchmark, threads, **values):
+    """One JSON line on standard output."""
+    print(json.dumps(line(benchmark, threads, **values)), flush=True)
 
 
 def table(header, rows):
