@@ -32,8 +32,10 @@ Start warm_start(Engine& engine, const SparseRows& earlier) {
 
 Start continue_from(Engine& engine, std::unique_ptr<Dual> A, double earlier_lambda) {
   Start start{std::move(A)};
-  const double t = scale_best(engine, *start.A);
-  start.scores_times = t * earlier_lambda / engine.problem().lambda;
+  const double t = scale_best(engine, *start.A), times = t * earlier_lambda / engine.problem().lambda;
+  // At the ends of their range scores have lost what a larger or smaller factor would bring back.
+  constexpr double furthest = 0x1p40;
+  start.scores_times = times > 1.0 / furthest && times < furthest ? times : 0.0;
   return start;
 }
 

@@ -515,3 +515,13 @@ def test_memory_is_planned_by_the_largest_loss(topwolf, train_svm):
     (topwolf.folder / "wide.svm").write_text("\n".join(lines) + "\n")
     softmax, hinge = bytes_of("softmax"), bytes_of("max-hinge")
     assert hinge < 0.5 * softmax and bytes_of("max-hinge,softmax") == bytes_of("softmax,max-hinge") == softmax
+
+
+@pytest.mark.parametrize("solver", ["block", "apg"])
+def test_a_sweep_may_go_from_one_end_of_the_scale_to_the_other(topwolf, train_svm, solver):
+    """Scores of the first point are 0 in float32, and multiplied by what lies between two points they stayed 0."""
+    words = ["--solver", solver, "--tolerance", "0.01", "-q"]
+    points = topwolf.json("sweep", train_svm, "models", "-c", "1e-200,1e-100,1", *words)["points"]
+    assert [point["status"] for point in points] == ["converged"] * 3
+    alone = topwolf.json("train", train_svm, "alone.topwolf", *words)
+    assert points[-1]["primal"] == pytest.approx(alone["primal"], rel=0.02)
