@@ -135,4 +135,19 @@ void for_row(const View& X, const Bias& bias, std::int64_t i, const Visit& visit
 // ||x_i||^2 of every row in double, with the constant feature.
 std::vector<double> squared_lengths(const FeatureView& X, const Bias& bias, int threads);
 
+// The rows [begin, end) where they lie.
+template <class T>
+DenseView<T> rows_between(const DenseView<T>& X, std::int64_t begin, std::int64_t end) {
+  return {X.data + begin * X.stride, end - begin, X.cols, X.stride};
+}
+
+template <class T>
+CsrView<T> rows_between(const CsrView<T>& X, std::int64_t begin, std::int64_t end) {
+  return {X.row_begin + begin, X.column, X.value, end - begin, X.cols};
+}
+
+inline FeatureView rows_between(const FeatureView& X, std::int64_t begin, std::int64_t end) {
+  return std::visit([&](const auto& view) -> FeatureView { return rows_between(view, begin, end); }, X);
+}
+
 }  // namespace topwolf

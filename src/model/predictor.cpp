@@ -15,6 +15,7 @@
 #include "core/ieee.hpp"
 #include "core/threads.hpp"
 #include "data/columns.hpp"
+#include "data/rows.hpp"
 #include "kernels/typed.hpp"
 #include "model/check_model.hpp"
 #include "model/soften.hpp"
@@ -83,16 +84,6 @@ bool all_float32(const Classifier& classifier) {
 }
 
 // ---- Rows
-
-template <class T>
-FeatureView part_of(const DenseView<T>& X, std::int64_t begin, std::int64_t end) {
-  return DenseView<T>{X.data + begin * X.stride, end - begin, X.cols, X.stride};
-}
-
-template <class T>
-FeatureView part_of(const CsrView<T>& X, std::int64_t begin, std::int64_t end) {
-  return CsrView<T>{X.row_begin + begin, X.column, X.value, end - begin, X.cols};
-}
 
 template <class T>
 FeatureStore copy_of(const DenseView<T>& X) {
@@ -187,7 +178,7 @@ struct Predictor::Prepared {
   // Rows [begin, end) as they meet the weights: where they lie, or a copy that is normalised and has only the columns
   // with weights.
   Features rows_of(const Features& X, std::int64_t begin, std::int64_t end) const {
-    const FeatureView part = std::visit([&](const auto& view) { return part_of(view, begin, end); }, X.view());
+    const FeatureView part = rows_between(X.view(), begin, end);
     if (normalization.kind == NormalizeKind::none && columns.empty()) return Features(part);
     FeatureStore store = std::visit([](const auto& view) { return copy_of(view); }, part);
     apply_normalization(normalization, store);

@@ -7,49 +7,69 @@
 
 #include "core/fail.hpp"
 #include "core/ieee.hpp"
+#include "data/rows.hpp"
 #include "model/soften.hpp"
 
 namespace topwolf {
 namespace {
 
-// Rows with a class of the model, and their scores.
+// Rows with a class of the model, and their scores: of so many at a time, since there are n m of them.
 class KnownRows {
  public:
   KnownRows(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y,
-            const std::vector<double>& weights, int threads)
-      : m_(predictor.m()), y_(y), weights_(weights) {
-    if (y.size() != static_cast<std::size_t>(X.rows()) || (!weights.empty() && weights.size() != y.size())) {
-      fail(ErrorKind::data, "there are {} labels and {} weights for {} rows", y.size(), weights.size(), X.rows());
+            const std::vector<double>& weights, int threads, std::int64_t at_a_time)
+      : predictor_(predictor),
+        X_(X),
+        y_(y),
+        weights_(weights),
+        threads_(threads),
+        n_(X.rows()),
+        m_(predictor.m()),
+        at_a_time_(at_a_time) {
+    if (y.size() != static_cast<std::size_t>(n_) || (!weights.empty() && weights.size() != y.size())) {
+      fail(ErrorKind::data, "there are {} labels and {} weights for {} rows", y.size(), weights.size(), n_);
     }
-    S_ = predictor.scores(X, threads);
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      if (y[i] >= 0 && y[i] < m_) total_ += weight(i);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      if (known(i)) total_ += weight(i);
     }
-    if (!(total_ > 0.0)) fail(ErrorKind::data, "none of the {} rows has a class of the model", y.size());
+    if (!(total_ > 0.0)) fail(ErrorKind::data, "none of the {} rows has a class of the model", n_);
   }
 
   std::int64_t m() const { return m_; }
   double total() const { return total_; }
 
-  // The mean of value(s, y) over them.
+  // The mean of value(s, y, weight) over them.
   template <class Value>
-  double mean(const Value& value) const {
+  double mean(const Value& value) {
     long double sum = 0.0L;
-    for (std::size_t i = 0; i < y_.size(); ++i) {
-      if (y_[i] < 0 || y_[i] >= m_ || !(weight(i) > 0.0)) continue;
-      sum +=
-          weight(i) * value(S_.data() + i * static_cast<std::size_t>(m_), static_cast<std::size_t>(y_[i]), weight(i));
+    for (std::int64_t first = 0; first < n_; first += at_a_time_) {
+      const std::int64_t end = std::min(n_, first + at_a_time_);
+      if (first_ != first) S_ = predictor_.scores(Features(rows_between(X_.view(), first, end)), threads_);
+      first_ = first;
+      for (std::int64_t i = first; i < end; ++i) {
+        const double* const s = S_.data() + (i - first) * m_;
+        if (known(i) && weight(i) > 0.0) sum += weight(i) * value(s, static_cast<std::size_t>(at(y_, i)), weight(i));
+      }
     }
     return static_cast<double>(sum / total_);
   }
 
  private:
-  double weight(std::size_t i) const { return weights_.empty() ? 1.0 : weights_[i]; }
+  template <class T>
+  static T at(const std::vector<T>& values, std::int64_t i) {
+    return values[static_cast<std::size_t>(i)];
+  }
+  bool known(std::int64_t i) const { return at(y_, i) >= 0 && at(y_, i) < m_; }
+  double weight(std::int64_t i) const { return weights_.empty() ? 1.0 : at(weights_, i); }
 
-  const std::int64_t m_;
+  const Predictor& predictor_;
+  const Features& X_;
   const std::vector<std::int32_t>& y_;
   const std::vector<double>& weights_;
-  std::vector<double> S_;
+  const int threads_;
+  const std::int64_t n_, m_, at_a_time_;
+  std::vector<double> S_;    // of the rows from ...
+  std::int64_t first_ = -1;  // ... here on
   double total_ = 0.0;
 };
 
@@ -58,7 +78,8 @@ class KnownRows {
 ProbabilityErrors probability_errors(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y,
                                      double temperature, int threads, const std::vector<double>& weights) {
   const IeeeArithmetic ieee;
-  const KnownRows rows(predictor, X, y, weights, threads);
+  constexpr std::int64_t numbers = 1 << 22;
+  KnownRows rows(predictor, X, y, weights, threads, std::max<std::int64_t>(1, numbers / predictor.m()));
   constexpr std::size_t bins = 15;
   struct Bin {
     double sure = 0.0, right = 0.0;
@@ -89,7 +110,7 @@ ProbabilityErrors probability_errors(const Predictor& predictor, const Features&
 double calibrate(const Predictor& predictor, const Features& X, const std::vector<std::int32_t>& y, int threads,
                  const std::vector<double>& weights) {
   const IeeeArithmetic ieee;
-  const KnownRows rows(predictor, X, y, weights, threads);
+  KnownRows rows(predictor, X, y, weights, threads, X.rows());  // whose scores are looked at again and again
   const std::int64_t m = rows.m();
   double largest = 0.0;
   bool finite = true;

@@ -88,6 +88,57 @@ TEST(Probabilities, LogLossIsThatOfScoresFarFromZero) {
   EXPECT_NEAR(near.log_loss, rounded.log_loss, 1e-2);
 }
 
+// Scores of all rows at once would take n m numbers.
+TEST(Probabilities, ErrorsOfManyRowsAreThoseOfTheirParts) {
+  constexpr std::int64_t n = 5000, m = 2048;
+  Rng rng(5);
+  Classifier plain;
+  plain.d = 1;
+  for (std::int64_t j = 0; j < m; ++j) {
+    plain.classes.names.push_back(std::to_string(j));
+    plain.W.push_back(rng.normal());
+  }
+  const Predictor predictor(plain, Rows::raw);
+  std::vector<double> X, weights;
+  std::vector<std::int32_t> y;
+  for (std::int64_t i = 0; i < n; ++i) {
+    X.push_back(rng.normal());
+    weights.push_back(rng.uniform());
+    y.push_back(static_cast<std::int32_t>(rng.uniform() * (m + 100)) - 50);  // some are unknown
+  }
+  const auto errors_of = [&](std::int64_t from, std::int64_t to, bool sparse) {
+    CsrStore<double> csr{{0}, {}, {}, to - from, 1};
+    for (std::int64_t i = from; i < to; ++i) {
+      csr.column.push_back(0);
+      csr.values.push_back(X[static_cast<std::size_t>(i)]);
+      csr.row_begin.push_back(i - from + 1);
+    }
+    const Features rows =
+        sparse ? Features(FeatureStore(std::move(csr)))
+               : Features(FeatureStore(DenseStore<double>{{X.begin() + from, X.begin() + to}, to - from, 1}));
+    const std::vector<std::int32_t> labels(y.begin() + from, y.begin() + to);
+    const std::vector<double> omega(weights.begin() + from, weights.begin() + to);
+    return probability_errors(predictor, rows, labels, 1.0, 1, omega);
+  };
+  double log_loss = 0.0, brier = 0.0, total = 0.0;
+  for (std::int64_t from = 0; from < n; from += 500) {
+    double part = 0.0;
+    for (std::int64_t i = from; i < from + 500; ++i) {
+      const std::int32_t label = y[static_cast<std::size_t>(i)];
+      part += label >= 0 && label < m ? weights[static_cast<std::size_t>(i)] : 0.0;
+    }
+    const ProbabilityErrors found = errors_of(from, from + 500, false);
+    log_loss += part * found.log_loss;
+    brier += part * found.brier;
+    total += part;
+  }
+  for (const bool sparse : {false, true}) {
+    const ProbabilityErrors all = errors_of(0, n, sparse);
+    EXPECT_NEAR(all.log_loss, log_loss / total, 1e-11);
+    EXPECT_NEAR(all.brier, brier / total, 1e-11);
+  }
+}
+
 TEST(Probabilities, ErrorsAreNumbersWhateverTheScoresAre) {
   ScoreRows rows = noisy(1e308);
   const ProbabilityErrors found = errors(rows, 1e-6);
