@@ -26,6 +26,9 @@ def _commit():
         return "unknown"
 
 
+COMMIT = _commit()  # when the measurement began: the tree may move on
+
+
 def available_cores():
     return len(os.sched_getaffinity(0))
 
@@ -35,7 +38,7 @@ def line(benchmark, threads, **values):
     context = {
         "benchmark": benchmark,
         "command": " ".join(sys.argv),
-        "commit": _commit(),
+        "commit": COMMIT,
         "machine": f"{_processor()}, {os.cpu_count()} cores",
         "threads": threads,
     }
