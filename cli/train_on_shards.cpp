@@ -166,9 +166,14 @@ std::string to_text(const Run& run, std::int64_t shards, int processes, const st
 
 // What can be refused early is refused before anything is read.
 Files first_files(const Arguments& arguments, const std::string& path) {
-  check_outputs(arguments, {path});
   Files files = files_of(arguments);
-  check_output(arguments, path, files.data, model_format);
+  std::vector<std::string> inputs = files.data;
+  inputs.insert(inputs.end(), files.labels.begin(), files.labels.end());
+  for (const std::string& output :
+       {path, arguments.text("dual"), arguments.text("trace"), arguments.text("checkpoint")}) {
+    if (!output.empty()) check_output(arguments, output, inputs, "");
+  }
+  check_outputs(arguments, {path});
   return files;
 }
 

@@ -24,7 +24,9 @@ class Shard {
   // Features, or by the caller. Throws Error{data} for rows that cannot be trained on. `number`: which one it is, from
   // 0.
   Shard(Dataset rows, std::int64_t number, int threads = 0);
+  // The other one is of no use any more.
   Shard(Shard&&) noexcept;
+  // The same.
   Shard& operator=(Shard&&) noexcept;
   ~Shard();
 
@@ -63,6 +65,7 @@ std::string add_answers(std::int64_t count, const std::function<std::string(std:
 // Shards in this process, asked one after another.
 class ShardsHere final : public Shards {
  public:
+  // In the order of their numbers, from 0.
   explicit ShardsHere(std::vector<Shard> shards) : shards_(std::move(shards)) {}
   std::string ask(const std::string& question) override;
 

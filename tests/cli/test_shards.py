@@ -1,12 +1,6 @@
-"""train --shards: files that each hold some of the rows, in one process and in several of mpirun."""
+"""train --shards: files that each hold some of the rows. In several processes: tests/mpi."""
 
-import json
-import os
-import pathlib
-import shutil
-import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -66,7 +60,7 @@ def test_labels_may_be_beside_the_rows(topwolf):
 
 
 def test_a_job_goes_on_from_its_checkpoint(topwolf, parts):
-    command = ["train", "--shards", "part-*.svm", "-q", "--tolerance", "1e-7", "-c", "100"]
+    command = ["train", "--shards", "part-*.svm", "-q", "--tolerance", "1e-6", "--precision", "float64"]
     expected = topwolf.json(*command, "a.topwolf")
     topwolf(*command, "b.topwolf", "--checkpoint", "job", "--max-iterations", 3, code=5)
     assert without_times(topwolf.json(*command, "b.topwolf", "--resume", "job")) == without_times(expected)
@@ -97,17 +91,9 @@ def test_files_sorted_by_class_are_warned_of(topwolf):
     assert "4 of 4 shards have rows of less than half of the classes" in found["warnings"][0]
 
 
-# ---- Under mpirun
-
-
 def has_mpi(topwolf):
     linked = subprocess.run(["ldd", topwolf.path], capture_output=True, text=True).stdout
     return "libmpi" in linked
-
-
-def mpirun(topwolf, processes, *args, **options):
-    command = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-np", processes, "--mca", "mpi_yield_when_idle", 1, topwolf.path, *args]
-    return subprocess.Popen([str(word) for word in command], cwd=topwolf.folder, env={**topwolf.env, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def test_without_mpi_several_processes_are_refused(topwolf, parts):
