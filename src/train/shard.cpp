@@ -175,7 +175,9 @@ Dataset load_shard(const LoadOptions& options, NormalizeKind normalize) {
     fail(ErrorKind::option, "{} is {}, which takes all rows together; shards are normalised each for itself",
          Field{"normalize"}, to_string(normalize));
   }
-  RawDataset raw = read_raw(options);
+  ReadOptions asked = options;
+  asked.keep_sparse = true;  // a file of text may know fewer features than the others
+  RawDataset raw = read_raw(asked);
   const Normalization normalization = fit_normalization(normalize, raw.X);
   apply_normalization(normalization, raw.X);
   Dataset data = labelled(std::move(raw));

@@ -3,23 +3,6 @@
 #include "core/fail.hpp"
 
 namespace topwolf {
-namespace {
-
-template <class T>
-DenseView<T> rows_of_view(const DenseView<T>& X, std::int64_t from, std::int64_t count) {
-  return {X.data + from * X.stride, count, X.cols, X.stride};
-}
-template <class T>
-CsrView<T> rows_of_view(const CsrView<T>& X, std::int64_t from, std::int64_t count) {
-  return {X.row_begin + from, X.column, X.value, count, X.cols};
-}
-
-FeatureView rows_of_view(const FeatureView& view, std::int64_t from, std::int64_t count) {
-  return std::visit([&](const auto& X) -> FeatureView { return rows_of_view(X, from, count); }, view);
-}
-
-}  // namespace
-
 LocalShards::LocalShards(const Problem& problem, const EngineOptions& options, std::int64_t shards,
                          const EngineFactory& make)
     : rows_(problem.n), count_(shards), margins_(static_cast<std::size_t>(shards)) {
@@ -44,13 +27,13 @@ Problem LocalShards::part(const Problem& problem, std::size_t k) {
   const std::int64_t from = begin(k), count = begin(k + 1) - from;
   const auto first = static_cast<std::size_t>(from), size = static_cast<std::size_t>(count);
   Problem out = problem;
-  out.X = rows_of_view(problem.X, from, count);
+  out.X = rows_between(problem.X, from, from + count);
   out.y = problem.y.subspan(first, size);
   if (!problem.omega.empty()) out.omega = problem.omega.subspan(first, size);
   out.n = count;
   if (problem.per_example) {
     margins_[k] = *problem.per_example;
-    margins_[k].values = Features(rows_of_view(problem.per_example->values.view(), from, count));
+    margins_[k].values = Features(rows_between(problem.per_example->values.view(), from, from + count));
     out.per_example = &margins_[k];
   }
   return out;
