@@ -14,6 +14,7 @@ import numpy as np
 from common import ROOT
 
 CACHE = ROOT / "data-cache"
+NEWS20 = Path(os.environ.get("TOPWOLF_DATA", ROOT.parent / "shared" / "data")) / "news20/news20_counts.train.libsvm.xz"
 SHAPES = {"tfidf_40000x30000x57": (40_000, 30_000, 57), "tfidf_10000x15000x57": (10_000, 15_000, 57)}
 NAMES = (*SHAPES, "news20_tfidf")
 
@@ -55,8 +56,7 @@ def _documents(n, d, m, seed=0):
 
 def _news20():
     """Its training half: labels, and words as often as they occur."""
-    folder = Path(os.environ.get("TOPWOLF_DATA", ROOT.parent / "shared" / "data")) / "news20"
-    with lzma.open(folder / "news20_counts.train.libsvm.xz", "rt") as file:
+    with lzma.open(NEWS20, "rt") as file:
         for line in file:
             label, *pairs = line.split()
             columns, counts = np.array([pair.split(":") for pair in pairs], dtype=np.float64).reshape(-1, 2).T
@@ -64,10 +64,12 @@ def _news20():
 
 
 def path_of(name):
-    """The file of a set, made if it is not there."""
+    """The file of a set, made if it is not there; None where the real data is missing."""
     path = CACHE / f"{name}.svm"
     if path.exists():
         return path
+    if name == "news20_tfidf" and not NEWS20.exists():
+        return None
     CACHE.mkdir(exist_ok=True)
     documents = [(y, *np.unique(words, return_counts=True))
                  for y, words in (_news20() if name == "news20_tfidf" else _documents(*SHAPES[name]))]

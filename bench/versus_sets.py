@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+import text_sets
 from common import ROOT
 
 CACHE = ROOT / "data-cache"
@@ -16,7 +17,7 @@ DENSE = {  # name: (n, d, m)
     "dense_16000x4096x20": (16000, 4096, 20),  # 262 MB: for the peak memory
 }
 SPARSE = {"sparse_16000x62000x20": (16000, 62000, 20)}  # 80 non-zeros a row
-NAMES = [*REAL, *TEXT, *DENSE, *SPARSE]
+NAMES = [*REAL, *TEXT, *DENSE, *SPARSE, *text_sets.NAMES]
 
 
 def _write(path, lines):
@@ -58,6 +59,8 @@ def _sparse_lines(n, d, m):
 
 def path_of(name):
     """The LIBSVM file of a set, made if it is not there; None where the real data is missing."""
+    if name in text_sets.NAMES:
+        return text_sets.path_of(name)
     if name in DENSE or name in SPARSE:
         path = CACHE / f"{name}.svm"
         if not path.exists():

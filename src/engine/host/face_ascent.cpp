@@ -42,6 +42,13 @@ double FaceAscent::ascend(HostDual& A, const std::function<void()>& pause) {
   return 0.0;
 }
 
+// A row is in two places at least, or it cannot move.
+double FaceAscent::expected_visits(const HostDual& A) const {
+  double entries = 0.0;
+  for (std::int64_t i = 0; i < problem_.n; ++i) entries += A[i].size() > 1 ? static_cast<double>(A[i].size()) : 0.0;
+  return scores_.visits_per_product(entries) * static_cast<double>(iterations_ + 2);
+}
+
 // An entry takes a handful of multiplications.
 int FaceAscent::threads() const {
   return threads_worth(8.0 * static_cast<double>(free_.size()), threads_);
@@ -132,14 +139,18 @@ void FaceAscent::centre(std::size_t i, std::vector<double>& values) const {
     dot += along_[e] * values[e];
     along2 += along_[e] * along_[e];
   }
-  for (std::int32_t g = 0; g < groups_[i]; ++g) {
-    double sum = 0.0, count = 0.0;
-    for (std::size_t e = begin; e < end; ++e) {
-      if (group_[e] == g) sum += values[e], count += 1.0;
-    }
-    for (std::size_t e = begin; e < end; ++e) {
-      if (group_[e] == g) values[e] -= sum / count;
-    }
+  // Some groups at a time: a row of the top-k losses can have as many as it has entries.
+  constexpr std::int32_t at_once = 16;
+  for (std::int32_t first = 0; first < groups_[i]; first += at_once) {
+    std::array<double, at_once> sum{}, count{};
+    const auto body = [&](const auto& of_group) {
+      for (std::size_t e = begin; e < end; ++e) {
+        const std::int32_t g = group_[e] - first;
+        if (g >= 0 && g < at_once) of_group(e, static_cast<std::size_t>(g));
+      }
+    };
+    body([&](std::size_t e, std::size_t g) { sum[g] += values[e], count[g] += 1.0; });
+    body([&](std::size_t e, std::size_t g) { values[e] -= sum[g] / count[g]; });
   }
   for (std::size_t e = begin; e < end; ++e) {
     if (group_[e] < 0) values[e] = 0.0;

@@ -22,6 +22,8 @@ class FaceAscent {
       HostDual& A, const std::function<void()>& pause = [] {});
 
   std::int64_t epochs_per_ascent() const { return scores_.epochs_per_ascent(); }
+  // What the next one takes, in visits of a row; 0 where that is not known.
+  double expected_visits(const HostDual& A) const;
 
   void exchange(State& state) { state.count("face_iterations", iterations_, most_iterations); }
 
