@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "core/fail.hpp"
 #include "suggest.hpp"
@@ -12,13 +13,28 @@
 namespace topwolf::cli {
 namespace {
 
-// --max_iterations is --max-iterations. What the parser would misread is refused here: an empty value (it would take
-// the next word) and a flag's value.
+// The option that a long name stands for: itself, one known from elsewhere, or the only one that begins so.
+std::string whole_name(const std::string& name, const std::vector<OptionRow>& rows) {
+  std::vector<std::string> matches;
+  for (const auto& row : rows) {
+    if (row.name.empty()) continue;
+    if (row.shown() == name || row.shown() == known_elsewhere(name)) return row.shown();
+    if (row.shown().starts_with(name)) matches.push_back(row.shown());
+  }
+  if (matches.size() > 1)
+    fail(ErrorKind::option, "{} may be {}; give more of its name", name,
+         join_choices({matches.begin(), matches.end()}));
+  return matches.empty() ? name : matches.front();
+}
+
+// --max_iter is --max-iterations. What the parser would misread is refused here: an empty value (it would take the next
+// word) and a flag's value.
 std::string normalized(const std::string& word, const std::vector<OptionRow>& rows) {
   if (!word.starts_with("--") || word.size() == 2) return word;
   const std::size_t end = std::min(word.find('='), word.size());
   std::string name = word.substr(0, end);
   std::replace(name.begin(), name.end(), '_', '-');
+  name = whole_name(name, rows);
   if (end + 1 == word.size()) fail(ErrorKind::option, "{} needs a value after the =", name);
   const bool flag =
       std::any_of(rows.begin(), rows.end(), [&](auto& row) { return row.shown() == name && row.value.empty(); });
@@ -61,17 +77,22 @@ Arguments::Arguments(Command command, const std::vector<std::string>& words)
     parsed[key] = option.value.empty() ? app.add_flag(names) : app.add_option(names, values[key]);
     parsed[key]->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  std::vector<std::string> reversed;
-  for (auto word = words.rbegin(); word != words.rend(); ++word) reversed.push_back(normalized(*word, rows_));
+  const auto files_alone = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> parts;
+  std::transform(words.begin(), files_alone, std::back_inserter(parts),
+                 [&](const std::string& word) { return normalized(word, rows_); });
+  parts.insert(parts.end(), files_alone, words.end());
+  std::reverse(parts.begin(), parts.end());
   try {
-    app.parse(std::move(reversed));
+    app.parse(std::move(parts));
   } catch (const CLI::ArgumentMismatch&) {
     fail(ErrorKind::option, "{} needs a value; 'topwolf {} --help' says which", words.back(),
          command_row(command).name);
   } catch (const CLI::ParseError& error) {
     fail(ErrorKind::option, "{}", error.what());
   }
-  for (const auto& word : app.remaining()) refuse_unknown(word, command);
+  for (const auto& word : app.remaining())
+    if (word != "--") refuse_unknown(word, command);
   for (const auto& [key, option] : parsed) {
     if (option->count() > 1 && !row(key).value.empty())
       fail(ErrorKind::option, "{} is given {} times; give it once", row(key).shown(), option->count());

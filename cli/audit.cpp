@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
+#include "core/counted.hpp"
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "data_options.hpp"
@@ -71,8 +72,8 @@ void load_matrix(const Arguments& arguments, Audit& audit) {
                                   arguments.bytes("max-unpacked"));
   // Sparse text does not tell how many features there are: the last one may never occur.
   if (audit.data.X.sparse() && audit.model.bias != 0.0) {
-    audit.warnings.add(fmt::format(
-        "the data names {} features, so what the matrix has beyond them is read as intercepts", audit.data.X.cols()));
+    audit.warnings.add(fmt::format("the data names {}, so what the matrix has beyond is read as intercepts",
+                                   counted(audit.data.X.cols(), "feature")));
   }
 }
 
@@ -81,9 +82,8 @@ void load_own(const Arguments& arguments, Audit& audit) {
   audit.model = load_model(arguments.required_positional(1));
   audit.data = prepare_for(audit.model, row_options(arguments, path), {.wider = true}, audit.warnings.teller());
   if (audit.data.X.cols() > audit.model.d && audit.model.normalization.kind != NormalizeKind::unit)
-    audit.warnings.add(
-        fmt::format("{}: the rows have {} features, the model {}; it is taken to give the others weight 0", path,
-                    audit.data.X.cols(), audit.model.d));
+    audit.warnings.add(fmt::format("{}: the rows have {}, the model {}; it is taken to give the others weight 0", path,
+                                   counted(audit.data.X.cols(), "feature"), audit.model.d));
 }
 
 void load(const Arguments& arguments, Audit& audit) {
@@ -105,7 +105,7 @@ void load(const Arguments& arguments, Audit& audit) {
 }
 
 void run_observed(const Arguments& arguments, Audit& audit) {
-  ProgressTable table(stderr, progress_style());
+  ProgressTable table(stderr, progress_style(), target_gap(audit.options));
   const bool quiet = arguments.has("quiet");
   hold_signals();
   const auto observer = [&](const IterationRecord& record) {
@@ -162,10 +162,10 @@ Json to_json(const Arguments& arguments, const Audit& audit) {
 std::string to_text(const Audit& audit) {
   const auto& [primal, least_primal, optimum, least, most, training] = audit.result;
   const Model& solved = training.model;
-  std::string text =
-      fmt::format("{} rows, {} features, {} classes; {}; C = {:.6g}, lambda = {:.6g}{}\n", audit.data.X.rows(),
-                  audit.data.X.cols(), audit.model.m(), describe_problem(solved.provenance), training.C,
-                  training.lambda, solved.bias != 0.0 ? fmt::format(", bias = {:g}", solved.bias) : "");
+  std::string text = fmt::format("{}, {}, {}; {}; C = {:.6g}, lambda = {:.6g}{}\n", counted(audit.data.X.rows(), "row"),
+                                 counted(audit.data.X.cols(), "feature"), counted(audit.model.m(), "class"),
+                                 describe_problem(solved.provenance), training.C, training.lambda,
+                                 solved.bias != 0.0 ? fmt::format(", bias = {:g}", solved.bias) : "");
   text += fmt::format("{} in {:.2f} s\n\n", status_sentence(training.status, training.iterations), training.seconds);
   text += fmt::format("{:<20} {:>16} {:>20}\n", "", "objective", "LIBLINEAR's scale");
   const auto row = [&](std::string_view name, double value) {
@@ -179,8 +179,7 @@ std::string to_text(const Audit& audit) {
   row("the optimum at least", optimum.dual);
   text += fmt::format("\nthe model is {}\n", excess_sentence(least, most));
   if (cancels) text += "its scores are differences of much larger numbers: double cannot tell its objective closer\n";
-  if (training.status == Status::stalled && working_precision(audit.data.X.precision()) == Precision::float32)
-    text += "float32 cannot come closer; --precision float64 can\n";
+  if (training.status == Status::stalled) text += stalled_advice(audit.data.X.precision());
   return text;
 }
 

@@ -5,11 +5,13 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
+#include "core/counted.hpp"
 #include "core/escape.hpp"
 #include "core/fail.hpp"
 #include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/selection_report.hpp"
+#include "report/trend.hpp"
 #include "selection.hpp"
 #include "signals.hpp"
 #include "terminal.hpp"
@@ -32,8 +34,8 @@ void warn_of_small_classes(const Dataset& data, std::int64_t folds, Warnings& wa
   for (const std::int32_t y : data.y) ++rows[static_cast<std::size_t>(y)];
   const auto small = std::count_if(rows.begin(), rows.end(), [&](std::int64_t count) { return count < folds; });
   if (small > 0)
-    warnings.add(fmt::format("{} of {} classes have fewer rows than there are folds, {}; their rows stay in training",
-                             small, rows.size(), folds));
+    warnings.add(fmt::format("{} of {} {} fewer rows than there are folds, {}; their rows stay in training", small,
+                             counted(rows.size(), "class"), small == 1 ? "has" : "have", folds));
 }
 
 void load(const Arguments& arguments, Job& job) {
@@ -63,8 +65,8 @@ CvResult run_observed(const Arguments& arguments, Job& job) {
   CvResult result = cross_validate(job.data, job.options, [&](const CvProgress& progress) {
     const bool tenth = progress.finished * 10 / progress.total > told;
     if (tenth) told = progress.finished * 10 / progress.total;
-    std::string text =
-        fmt::format("{} of {} fits, {}", progress.finished, progress.total, describe_seconds(progress.seconds));
+    std::string text = fmt::format("{} of {}, {}", progress.finished, counted(progress.total, "fit"),
+                                   describe_seconds(progress.seconds));
     if (progress.seconds_left) text += fmt::format(", about {} left", describe_roughly(*progress.seconds_left));
     if (progress.refitting) text += ", training on all rows";
     status.show(text, progress.seconds, tenth);

@@ -43,6 +43,23 @@ LoadOptions load_options(const Arguments& arguments, const std::string& path) {
   return options;
 }
 
+void check_places(const Arguments& arguments) {
+  const auto& here = command_row(arguments.command());
+  if (!here.arguments.starts_with("DATA")) return;
+  std::error_code error;
+  const auto is_model = [&](const std::string& path) {
+    return std::filesystem::is_regular_file(path, error) && is_model_file(path);
+  };
+  const std::string& first = arguments.required_positional(0);
+  if (!is_model(first)) return;
+  const auto second = arguments.positional(1);
+  if (here.arguments == "DATA MODEL" && std::filesystem::is_regular_file(*second, error) && !is_model(*second))
+    fail(ErrorKind::data, "{} is the model and {} the data; the data comes first: topwolf {} {} {}", first, *second,
+         here.name, *second, first);
+  fail(ErrorKind::data, "{}: is a model, but {} wants data there; usage: topwolf {} [options] {}", first, here.name,
+       here.name, here.arguments);
+}
+
 RowOptions row_options(const Arguments& arguments, const std::string& path) {
   RowOptions options{load_options(arguments, path)};
   options.weights = arguments.text("weights");

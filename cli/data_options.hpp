@@ -19,6 +19,10 @@ std::optional<int> index_base_of(const Arguments& arguments);
 
 LoadOptions load_options(const Arguments& arguments, const std::string& path);
 
+// Error{data} where DATA is a model, or DATA and MODEL are swapped: said before anything reads them as what they are
+// not.
+void check_places(const Arguments& arguments);
+
 // What else belongs to the rows: --weights, --class-weight, --margins.
 RowOptions row_options(const Arguments& arguments, const std::string& path);
 

@@ -24,7 +24,7 @@ TrainResult train_one(const Arguments& arguments, const Dataset& data, const std
   options.threads = threads_of(arguments);
   print(fmt::format("\n{} at C = 1\n", describe_loss(options.loss)));
   finish_output();
-  ProgressTable table(stderr, progress_style());
+  ProgressTable table(stderr, progress_style(), target_gap(options));
   TrainResult result = train(data, options, [&](const IterationRecord& record) {
     if (!arguments.has("quiet")) table.observe(record);
     return held_signal() == 0;

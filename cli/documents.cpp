@@ -57,7 +57,10 @@ std::string markdown() {
       "# The command line\n\n"
       "<!-- Written by `topwolf generate markdown` from cli/option_table.cpp; edit that table instead. -->\n\n"
       "Results go to standard output, progress and warnings to standard error. An option's value may follow it or be "
-      "joined by `=`; in names `_` may stand for `-`. `topwolf COMMAND --help` prints what follows for one command.\n";
+      "joined by `=`; in names `_` may stand for `-`, and a long name may be cut short where only one begins so "
+      "(`--max-iter`); `--eps` stands for `--tolerance`. After `--` come files alone. `topwolf help COMMAND` prints "
+      "what "
+      "follows for one command, `topwolf completion bash` (zsh, fish) what a shell needs to complete it.\n";
   for (const auto& command : commands()) {
     text += fmt::format("\n## topwolf {}\n\n    {}\n\n{} {}\n\n    {}\n\n", command.name, usage_line(command),
                         command.summary, command.description, command.example);

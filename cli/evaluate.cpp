@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "commands.hpp"
+#include "core/escape.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
+#include "report/assessment.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -14,7 +17,29 @@
 namespace topwolf::cli {
 namespace {
 
-const std::vector<std::int64_t> places{1, 3, 5, 10};
+// The share of the rows of a class that are found (recall), and of the rows called so that are of it (precision): null
+// where there are none.
+Json class_json(const ClassErrors& one, const ClassList& classes) {
+  const auto share = [](std::optional<double> value) { return value ? Json(*value) : Json(nullptr); };
+  return {{"label", classes.names[static_cast<std::size_t>(one.label)]},
+          {"rows", one.rows},
+          {"precision", share(one.precision())},
+          {"recall", share(one.recall())}};
+}
+
+std::string class_table(const Assessment& found, const ClassList& classes) {
+  std::size_t width = 5;
+  for (const std::string& name : classes.names) width = std::max(width, escape_field(name).size());
+  std::string text = fmt::format("\n{:<{}} {:>8} {:>11} {:>11}\n", "class", width, "rows", "precision", "recall");
+  const auto shown = [](std::optional<double> value) {
+    return value ? fmt::format("{:.2f} %", 100.0 * *value) : std::string("-");
+  };
+  for (const ClassErrors& one : found.classes)
+    text +=
+        fmt::format("{:<{}} {:>8} {:>11} {:>11}\n", escape_field(classes.names[static_cast<std::size_t>(one.label)]),
+                    width, one.rows, shown(one.precision()), shown(one.recall()));
+  return text;
+}
 
 }  // namespace
 
@@ -26,12 +51,10 @@ int run_evaluate(const Arguments& arguments) {
   RawDataset raw = load_rows_for(model, options, {}, warnings.teller());
   const std::vector<std::int32_t> y = map_labels(raw, model.classes);
   warn_of_unseen(y, path, warnings);
-  // With fewer than k classes every class is among the k best.
-  std::vector<std::int64_t> ks = places;
-  for (auto& k : ks) k = std::min(k, model.m());
+  const std::vector<std::int64_t> places = usual_places(model.m());
   const Features X(std::move(raw.X));
   const Predictor predictor(model, Rows::normalized, threads_of(arguments));
-  const std::vector<double> errors = top_k_errors(predictor, X, y, ks, threads_of(arguments));
+  const std::vector<double> errors = top_k_errors(predictor, X, y, places, threads_of(arguments));
   const Margins margins = load_margins(options, X.rows(), model.m());
   const Costs asked{model.provenance.loss.cost_matrix, margins};
   const bool costs = margins.given() || !asked.cost_matrix.empty();
@@ -54,8 +77,14 @@ int run_evaluate(const Arguments& arguments) {
   }
   document["n"] = X.rows();
   document["m"] = model.m();
+  std::string by_class;
+  if (arguments.has("per-class")) {
+    const Assessment found = assess(predictor, X, y, threads_of(arguments));
+    for (const ClassErrors& one : found.classes) document["classes"].push_back(class_json(one, model.classes));
+    by_class = class_table(found, model.classes);
+  }
   document["warnings"] = warnings.sentences();
-  table += fmt::format("{:<14}{:>8}\n", "rows", X.rows());
+  table += fmt::format("{:<14}{:>8}\n", "rows", X.rows()) + by_class;
   print(arguments.has("json") ? dump(document) : table);
   return 0;
 }

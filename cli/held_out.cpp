@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "data_options.hpp"
 #include "report/assessment.hpp"
 
@@ -39,11 +40,14 @@ HeldOutErrors HeldOut::errors_at(std::vector<double> W, double bias, int threads
   return {ks, top_k_errors(Predictor(classifier_, Rows::normalized, threads), X_, y_, ks, threads, weights_)};
 }
 
-void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {
-  const auto unseen = std::count(y.begin(), y.end(), -1);
+void warn_of_unseen(std::int64_t unseen, std::int64_t rows, const std::string& path, Warnings& warnings) {
   if (unseen > 0)
-    warnings.add(fmt::format("{}: {} of {} rows have a label that the model does not know; they are wrong at every k",
-                             path, unseen, y.size()));
+    warnings.add(fmt::format("{}: {} of {} {} a label that the model does not know; wrong at every k", path, unseen,
+                             counted(rows, "row"), unseen == 1 ? "has" : "have"));
+}
+
+void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings) {
+  warn_of_unseen(std::count(y.begin(), y.end(), -1), static_cast<std::int64_t>(y.size()), path, warnings);
 }
 
 }  // namespace topwolf::cli

@@ -37,6 +37,8 @@ class HeldOut {
   std::vector<double> weights_;
 };
 
+// Where some of the rows have a label that is no class of the model: -1 in y, where all have a label, or so many.
 void warn_of_unseen(const std::vector<std::int32_t>& y, const std::string& path, Warnings& warnings);
+void warn_of_unseen(std::int64_t unseen, std::int64_t rows, const std::string& path, Warnings& warnings);
 
 }  // namespace topwolf::cli

@@ -46,7 +46,10 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t line_wid
 std::string usage() {
   std::string text = "usage: topwolf COMMAND [options] FILES\n\n";
   for (const auto& row : commands()) text += fmt::format("  {:<10} {}\n", row.name, row.summary);
-  return text + "\n'topwolf COMMAND --help' explains a command, 'topwolf --version' prints the version.\n";
+  return text +
+         "\n'topwolf help COMMAND' explains a command, 'man topwolf' all of them, 'topwolf --version' says what this "
+         "is;\n"
+         "'source <(topwolf completion bash)' lets the shell complete commands, options and files (also: zsh, fish).\n";
 }
 
 std::string help(Command command) {

@@ -9,9 +9,11 @@
 #include <new>
 
 #include "commands.hpp"
+#include "core/counted.hpp"
 #include "core/fail.hpp"
 #include "core/temporary.hpp"
 #include "core/threads.hpp"
+#include "data_options.hpp"
 #include "documents.hpp"
 #include "signals.hpp"
 #include "suggest.hpp"
@@ -44,6 +46,7 @@ int run_command(Command command, const std::vector<std::string>& words) {
     print(help(command));
     return 0;
   }
+  check_places(arguments);
   switch (command) {
     case Command::train:
       return run_train(arguments);
@@ -73,18 +76,35 @@ int run_command(Command command, const std::vector<std::string>& words) {
   return run_demo(arguments);
 }
 
-// For the build, which installs what this prints.
-int run_generate(const std::vector<std::string>& words) {
-  const std::map<std::string, std::function<std::string()>> writers{{"man", man_page},
-                                                                    {"markdown", markdown},
-                                                                    {"bash", bash_completion},
-                                                                    {"zsh", zsh_completion},
-                                                                    {"fish", fish_completion}};
+using Writers = std::map<std::string, std::function<std::string()>>;
+
+const Writers completions{{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
+const Writers documents{{"man", man_page},
+                        {"markdown", markdown},
+                        {"bash", bash_completion},
+                        {"zsh", zsh_completion},
+                        {"fish", fish_completion}};
+
+// `generate` is for the build, which installs what it prints; `completion` for people.
+int run_writer(const std::string& name, const Writers& writers, std::string_view choices,
+               const std::vector<std::string>& words) {
   const auto found = words.size() == 1 ? writers.find(words[0]) : writers.end();
-  if (found == writers.end())
-    fail(ErrorKind::option, "generate needs one argument, which must be man, markdown, bash, zsh or fish");
+  if (found == writers.end()) fail(ErrorKind::option, "{} needs one argument, which must be {}", name, choices);
   print(found->second());
   return 0;
+}
+
+int run_help(const std::vector<std::string>& words) {
+  const auto* command = words.empty() ? nullptr : find_command(words.front());
+  if (!words.empty() && command == nullptr) refuse_command(words.front());
+  print(command == nullptr ? usage() : help(command->id));
+  return 0;
+}
+
+std::string version() {
+  const int threads = resolve_threads(0);
+  return fmt::format("topwolf {} (products for {}; {}; built by {})\n", TOPWOLF_VERSION, instruction_set(),
+                     counted(threads, "thread"), TOPWOLF_BUILD);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -95,24 +115,14 @@ int run(const std::vector<std::string>& words) {
   const std::string& name = words.front();
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (const auto* command = find_command(name)) return run_command(command->id, rest);
-  if (name == "generate") return run_generate(rest);
-  if (name == "--help" || name == "-h" || name == "help") {
-    print(usage());
+  if (name == "generate") return run_writer(name, documents, "man, markdown, bash, zsh or fish", rest);
+  if (name == "completion") return run_writer(name, completions, "bash, zsh or fish", rest);
+  if (name == "--help" || name == "-h" || name == "help") return run_help(rest);
+  if (name == "--version" || name == "-V") {
+    print(version());
     return 0;
   }
-  if (name == "--version") {
-    print(fmt::format("topwolf {} (products for {})\n", TOPWOLF_VERSION, instruction_set()));
-    return 0;
-  }
-  std::vector<std::string> candidates{"--help", "--version"};
-  std::vector<std::string_view> names;
-  for (const auto& row : commands()) {
-    candidates.emplace_back(row.name);
-    names.push_back(row.name);
-  }
-  const std::string near = nearest(name, candidates);
-  fail(ErrorKind::option, "there is no command '{}'{}; it must be {}", name,
-       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), join_choices(names));
+  refuse_command(name);
 }
 
 // Explaining takes memory too; this does not.

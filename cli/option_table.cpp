@@ -62,12 +62,14 @@ constexpr std::array command_rows{
                "they have one, the top-k errors, and the mean cost where there are costs, "
                "are printed on standard error. The features are prepared as the model says.",
                "topwolf predict -k 5 --scores test.svm model.topwolf"},
-    CommandRow{Command::evaluate, "evaluate", "DATA MODEL", "Measure the top-1, top-3, top-5 and top-10 errors.",
-               "The top-k error is the share of rows whose label is not among the k best classes. A label that was not "
-               "seen in training is wrong at every k. With costs also the mean cost of the best class; of a model with "
-               "probabilities the log loss, the Brier score (0 to 2) and the calibration error: by how much its best "
-               "class's probability differs from how often it is right, in 15 bins.",
-               "topwolf evaluate test.svm model.topwolf --json"},
+    CommandRow{
+        Command::evaluate, "evaluate", "DATA MODEL", "Measure the top-1, top-3, top-5 and top-10 errors.",
+        "The top-k error is the share of rows whose label is not among the k best classes, shown for k below the "
+        "number of classes. A label that was not "
+        "seen in training is wrong at every k. With costs also the mean cost of the best class; of a model with "
+        "probabilities the log loss, the Brier score (0 to 2) and the calibration error: by how much its best "
+        "class's probability differs from how often it is right, in 15 bins.",
+        "topwolf evaluate test.svm model.topwolf --json"},
     CommandRow{Command::inspect, "inspect", "FILE", "Say what a model or a data file holds.",
                "FILE is a .topwolf model, a LIBLINEAR model or any data file that train reads.",
                "topwolf inspect model.topwolf"},
@@ -207,6 +209,13 @@ constexpr std::array option_rows{
     OptionRow{"scores", 0, "", "", "", "Prediction", predict, "Print the score after each label."},
     OptionRow{"probabilities", 0, "", "", "", "Prediction", predict,
               "Print the probability after each label: of models of softmax, or that calibrate has seen."},
+    OptionRow{"reject", 0, "SCORE", "", "", "Prediction", predict,
+              "Give no answer, which is an empty line, for rows whose best class has a score less than SCORE above the "
+              "second's. The errors are then those of the rows that have an answer."},
+    OptionRow{
+        "per-class", 0, "", "", "", "Output", evaluate,
+        "Also the precision and the recall of every class: the share of the rows called so that are of it, and of "
+        "its rows that are called so."},
     OptionRow{"to", 0, "topwolf|liblinear", "topwolf|liblinear", "by TO's name", "Conversion", convert,
               "The format of a model."},
     OptionRow{"output-labels", 0, "FILE", "", "", "Conversion", convert,
@@ -290,6 +299,9 @@ constexpr std::array option_rows{
               "Print exactly one JSON document on standard output."},
     OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo,
               "No progress on standard error; warnings are still shown."},
+    OptionRow{"json", 0, "", "", "", "Output", predict,
+              "One JSON document a line for every row: its labels, best first, and with --scores or --probabilities "
+              "those. A row without an answer has no labels."},
     OptionRow{"quiet", 'q', "", "", "", "Output", predict,
               "Do not print the top-k errors and the mean cost of rows that have labels."},
     OptionRow{

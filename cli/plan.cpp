@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
 #include "selection.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
@@ -46,9 +47,9 @@ std::string to_text(const Dataset& data, const Plan& plan) {
   };
   const std::string kept =
       plan.features < data.X.cols() ? fmt::format(" (weights for {} that occur)", plan.features) : "";
-  line("data",
-       fmt::format("{} rows, {} features{}, {} classes; {}, {} values, {}", data.X.rows(), data.X.cols(), kept,
-                   data.classes.size(), plan.sparse ? "sparse" : "dense", plan.stored, megabytes(plan.data_bytes)));
+  line("data", fmt::format("{}, {}{}, {}; {}, {}, {}", counted(data.X.rows(), "row"), counted(data.X.cols(), "feature"),
+                           kept, counted(data.classes.size(), "class"), plan.sparse ? "sparse" : "dense",
+                           counted(plan.stored, "value"), megabytes(plan.data_bytes)));
   line("method", plan.choice);
   if (plan.fits > 1) line("fits", fmt::format("{}, {} at the same time", plan.fits, plan.workers));
   line("memory", fmt::format("training takes about {} more at its peak; {} leaves {}", megabytes(plan.training_bytes),

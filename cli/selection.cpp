@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "terminal.hpp"
 
 namespace topwolf::cli {
@@ -25,13 +22,6 @@ void StatusLine::show(const std::string& text, double seconds, bool milestone) {
 void StatusLine::clear() {
   if (width_ > 0) narrate(fmt::format("\r{:{}}\r", "", width_));
   width_ = 0;
-}
-
-std::string describe_roughly(double seconds) {
-  constexpr double minute = 60.0, hour = 3600.0;
-  const double unit = seconds < 1.5 * minute ? 1.0 : seconds < 1.5 * hour ? minute : hour;
-  const double number = std::max(1.0, seconds / unit), step = std::pow(10.0, std::floor(std::log10(number)));
-  return fmt::format("{:.0f} {}", std::round(number / step) * step, unit == 1.0 ? "s" : unit == minute ? "min" : "h");
 }
 
 std::string describe_seconds(double seconds) {

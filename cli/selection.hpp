@@ -22,7 +22,5 @@ class StatusLine {
 
 // "1.5 s", "4 min", "2.1 h".
 std::string describe_seconds(double seconds);
-// The same of a guess: to one digit.
-std::string describe_roughly(double seconds);
 
 }  // namespace topwolf::cli

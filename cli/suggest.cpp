@@ -12,12 +12,35 @@
 namespace topwolf::cli {
 namespace {
 
-// LIBLINEAR's users type these from habit.
-const std::map<char, std::string_view> liblinear_sentences{
+// What users of LIBLINEAR type from habit, with its value joined or not, where the command has no such letter.
+const std::map<char, std::string_view> letters_elsewhere{
     {'s', "-s is LIBLINEAR's; here --loss chooses the loss and --solver the solver"},
     {'e', "-e is LIBLINEAR's; here --tolerance says when to stop"},
     {'B', "-B is LIBLINEAR's; here --bias adds a constant feature"},
     {'v', "-v is LIBLINEAR's cross-validation, which is a command here: topwolf cv DATA MODEL"},
+    {'C', "-C is LIBLINEAR's search for C, which is a command here: topwolf cv DATA MODEL; -c gives a value"},
+    {'w', "-w is LIBLINEAR's weight of a class; here --class-weight FILE has lines of a label and a weight"},
+    {'W', "-W is LIBLINEAR's; here --weights FILE says what every row weighs"},
+    {'b',
+     "-b is LIBLINEAR's; here 'topwolf predict --probabilities' prints them, of softmax or after 'topwolf calibrate'"},
+    {'m', "-m is LIBLINEAR's number of threads; here --threads, and all cores unless it is given"},
+    {'o', "-o is no option here: the output is the last argument, as 'topwolf help' shows"},
+};
+
+// Names of other programs: an option here of the same meaning, or else a sentence.
+const std::map<std::string_view, std::string_view> same_elsewhere{{"--eps", "--tolerance"},
+                                                                  {"--epsilon", "--tolerance"}};
+const std::map<std::string_view, std::string_view> names_elsewhere{
+    {"--n-jobs", "--n-jobs is scikit-learn's; here --threads, where 0 is every core"},
+    {"--jobs", "--jobs is no option; --threads says how many cores are used, and 0 is every one"},
+    {"--random-state", "--random-state is scikit-learn's; here --seed"},
+    {"--fit-intercept", "--fit-intercept is scikit-learn's; here --bias 1 adds a constant feature"},
+    {"--intercept-scaling", "--intercept-scaling is scikit-learn's; here --bias is the constant feature's value"},
+    {"--sample-weight", "--sample-weight is scikit-learn's; here --weights FILE says what every row weighs"},
+    {"--verbose", "--verbose is no option: progress is shown unless --quiet is given"},
+    {"--learning-rate", "--learning-rate is no option: no solver has a step size to tune"},
+    {"--epochs", "--epochs is no option; --max-iterations says after how many passes to stop"},
+    {"--kernel", "--kernel is no option: all models are linear"},
 };
 
 // Each insertion, removal or replacement costs 2, a letter in the wrong case 1.
@@ -38,14 +61,21 @@ std::int64_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string_view known_elsewhere(std::string_view name) {
+  const auto found = same_elsewhere.find(name);
+  return found == same_elsewhere.end() ? "" : found->second;
+}
+
 void refuse_unknown(const std::string& word, Command command) {
   const std::string_view name = command_row(command).name;
-  if (command == Command::train && word.size() >= 2 && word[1] != '-') {
-    const auto found = liblinear_sentences.find(word[1]);
-    const bool looks_short = word.size() == 2 || !std::isalpha(static_cast<unsigned char>(word[2]));
-    if (found != liblinear_sentences.end() && looks_short) throw Error(ErrorKind::option, std::string(found->second));
-  }
   const std::string stem = word.substr(0, word.find('='));
+  if (word.size() >= 2 && word[1] != '-') {
+    const auto found = letters_elsewhere.find(word[1]);
+    const bool looks_short = word.size() == 2 || !std::isalpha(static_cast<unsigned char>(word[2]));
+    if (found != letters_elsewhere.end() && looks_short) throw Error(ErrorKind::option, std::string(found->second));
+  }
+  if (const auto found = names_elsewhere.find(stem); found != names_elsewhere.end())
+    throw Error(ErrorKind::option, std::string(found->second));
   for (const auto& other : commands())
     for (const auto& row : options_of(other.id))
       if (row.shown() == stem) fail(ErrorKind::option, "{} is an option of {}, not of {}", stem, other.name, name);
@@ -58,6 +88,18 @@ void refuse_unknown(const std::string& word, Command command) {
   if (near.empty())
     fail(ErrorKind::option, "there is no option {}; 'topwolf {} --help' lists those there are", stem, name);
   fail(ErrorKind::option, "there is no option {}; did you mean {}?", stem, near);
+}
+
+void refuse_command(const std::string& name) {
+  std::vector<std::string> candidates{"--help", "--version"};
+  std::vector<std::string_view> names;
+  for (const auto& row : commands()) {
+    candidates.emplace_back(row.name);
+    names.push_back(row.name);
+  }
+  const std::string near = nearest(name, candidates);
+  fail(ErrorKind::option, "there is no command '{}'{}; it must be {}", name,
+       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), join_choices(names));
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/counted.hpp"
+
 namespace topwolf::cli {
 namespace {
 
@@ -58,7 +60,7 @@ std::string excess_sentence(double least, double most) {
 }
 
 std::string status_sentence(Status status, std::int64_t iterations) {
-  const std::string passes = fmt::format("{} {}", iterations, iterations == 1 ? "pass" : "passes");
+  const std::string passes = counted(iterations, "pass");
   switch (status) {
     case Status::converged:
       return "converged after " + passes;
@@ -67,11 +69,17 @@ std::string status_sentence(Status status, std::int64_t iterations) {
     case Status::time_limit:
       return "stopped at the time limit after " + passes;
     case Status::stalled:
-      return "stalled after " + passes;
+      return fmt::format("came no closer after {}, for rounding allows no more (stalled)", passes);
     case Status::interrupted:
       break;
   }
   return "interrupted after " + passes;
+}
+
+std::string stalled_advice(Precision rows) {
+  return working_precision(rows) == Precision::float32 ? "float32 cannot come closer; --precision float64 can\n"
+                                                       : "double cannot come closer either: what is certified above "
+                                                         "holds; --normalize, or a smaller C, may help\n";
 }
 
 void add_loss(Json& document, const LossSpec& loss) {

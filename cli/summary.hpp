@@ -29,6 +29,9 @@ std::string excess_sentence(double least, double most);
 // "converged after 214 passes".
 std::string status_sentence(Status status, std::int64_t iterations);
 
+// A line on what can be done about a fit that stalled, whose rows had this precision.
+std::string stalled_advice(Precision rows);
+
 // k, rho and the loss's other parameters, null where the loss has none.
 void add_loss(Json& document, const LossSpec& loss);
 

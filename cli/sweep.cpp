@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
+#include "core/counted.hpp"
 #include "core/fail.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
@@ -112,12 +113,12 @@ void load(const Arguments& arguments, Job& job) {
     job.held_out->y = rows.y();
     job.held_out->weights = rows.weights();
     job.held_out->classes = job.data.classes;
-    job.held_out_source = fmt::format("{}, {} rows", rows.source(), rows.X().rows());
+    job.held_out_source = fmt::format("{}, {}", rows.source(), counted(rows.X().rows(), "row"));
   } else if (const auto share = arguments.real("holdout")) {
     const Fold fold = stratified_split(job.data.y, job.data.classes.size(), *share, job.options.train.seed);
     job.held_out = subset(job.data, fold.held_out);
     job.data = subset(job.data, fold.training);
-    job.held_out_source = fmt::format("{} rows, {:g} of every class", fold.held_out.size(), *share);
+    job.held_out_source = fmt::format("{}, {:g} of every class", counted(fold.held_out.size(), "row"), *share);
   }
   if (job.held_out) job.options.held_out = &*job.held_out;
   job.load_seconds = clock.seconds();

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
+#include "core/counted.hpp"
 #include "core/escape.hpp"
 #include "held_out.hpp"
 #include "plan.hpp"
@@ -54,7 +55,7 @@ Dataset load(const Arguments& arguments, Run& run) {
 
 void train_observed(const Arguments& arguments, const Dataset& data, Run& run, std::optional<Trace>& trace) {
   Stopwatch clock;
-  ProgressTable table(stderr, progress_style());
+  ProgressTable table(stderr, progress_style(), target_gap(run.options));
   const bool quiet = arguments.has("quiet");
   run.options.warn = [&](const Sentence& sentence) {
     table.finish();
@@ -130,16 +131,16 @@ std::string to_text(const Run& run, const Dataset& data, const std::string& path
   const Model& model = run.result.model;
   std::string problem = describe_problem(run.result.model.provenance);
   if (data.margins.given()) problem += ", with margins row by row";
-  if (model.class_features.rows() > 0) problem += fmt::format(", {} class features", model.class_features.cols());
+  if (model.class_features.rows() > 0)
+    problem += fmt::format(", {}", counted(model.class_features.cols(), "class feature"));
   std::string text = fmt::format(
-      "{} rows, {} features, {} classes; {}\n{} in {:.2f} s: {} (primal {:.6g}, dual {:.6g})\n", data.X.rows(),
-      data.X.cols(), data.classes.size(), problem, status_sentence(run.result.status, run.result.iterations),
-      run.train_seconds, certificate_sentence(run.result.certificate), run.result.certificate.primal,
-      run.result.certificate.dual);
-  if (run.result.status == Status::stalled && model.precision == Precision::float32)
-    text += "float32 cannot come closer; --precision float64 can\n";
+      "{}, {}, {}; {}\n{} in {:.2f} s: {} (primal {:.6g}, dual {:.6g})\n", counted(data.X.rows(), "row"),
+      counted(data.X.cols(), "feature"), counted(data.classes.size(), "class"), problem,
+      status_sentence(run.result.status, run.result.iterations), run.train_seconds,
+      certificate_sentence(run.result.certificate), run.result.certificate.primal, run.result.certificate.dual);
+  if (run.result.status == Status::stalled) text += stalled_advice(data.X.precision());
   if (run.held_out_errors) {
-    text += fmt::format("held out, {} rows:", run.held_out->X().rows());
+    text += fmt::format("held out, {}:", counted(run.held_out->X().rows(), "row"));
     for (std::size_t a = 0; a < run.held_out_errors->ks.size(); ++a)
       text += fmt::format("{} top-{} error {:.2f} %", a == 0 ? "" : ",", run.held_out_errors->ks[a],
                           100.0 * run.held_out_errors->errors[a]);

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
+#include "core/counted.hpp"
 #include "core/escape.hpp"
 #include "core/fail.hpp"
 #include "problem_options.hpp"
@@ -106,7 +107,7 @@ struct Run {
 
 void train_observed(const Arguments& arguments, Shards& shards, Run& run, std::optional<Trace>& trace) {
   const Stopwatch clock;
-  ProgressTable table(stderr, progress_style());
+  ProgressTable table(stderr, progress_style(), target_gap(run.options));
   run.options.warn = [&](const Sentence& sentence) {
     table.finish();
     run.warnings.add(sentence);
@@ -156,9 +157,10 @@ Json to_json(const Run& run, std::int64_t shards, int processes, const std::stri
 std::string to_text(const Run& run, std::int64_t shards, int processes, const std::string& path) {
   const TrainResult& result = run.result;
   return fmt::format(
-      "{} rows in {} shards, {} features, {} classes; {}\n{} in {:.2f} s{}: {} (primal {:.6g}, dual {:.6g})\n"
+      "{} in {}, {}, {}; {}\n{} in {:.2f} s{}: {} (primal {:.6g}, dual {:.6g})\n"
       "model written to {}\n",
-      result.rows, shards, result.model.d, result.model.m(), describe_problem(result.model.provenance),
+      counted(result.rows, "row"), counted(shards, "shard"), counted(result.model.d, "feature"),
+      counted(result.model.m(), "class"), describe_problem(result.model.provenance),
       status_sentence(result.status, result.iterations), run.train_seconds,
       processes > 1 ? fmt::format(" by {} processes", processes) : "", certificate_sentence(result.certificate),
       result.certificate.primal, result.certificate.dual, escape_controls(path));

@@ -172,7 +172,7 @@ Dataset make_dataset(RawDataset raw) {
   const std::string labels_from = raw.labels_from();
   Dataset data = labelled(std::move(raw));
   if (data.classes.size() < 2) {
-    fail(ErrorKind::data, "{}: all {} rows have the label {}; training needs at least two classes", labels_from, rows,
+    fail(ErrorKind::data, "{}: every row has the label {}; training needs at least two classes", labels_from,
          quote(data.classes.names.front()));
   }
   return data;

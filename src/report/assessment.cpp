@@ -27,7 +27,7 @@ Assessment assess(const Predictor& predictor, const Features& X, const std::vect
   Assessment out;
   out.rows = n;
   out.wrong_at.assign(static_cast<std::size_t>(K), 0);
-  for (std::int64_t j = 0; j < m; ++j) out.classes.push_back({static_cast<std::int32_t>(j), 0, 0});
+  for (std::int64_t j = 0; j < m; ++j) out.classes.push_back({static_cast<std::int32_t>(j), 0, 0, 0});
   const TopK top = predictor.top_k(X, K, threads);
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confused;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -35,6 +35,7 @@ Assessment assess(const Predictor& predictor, const Features& X, const std::vect
     const std::int32_t label = y[static_cast<std::size_t>(i)];
     const std::int64_t rank = std::find(best, best + K, label) - best;  // K: absent
     for (std::int64_t k = 0; k < rank; ++k) ++out.wrong_at[static_cast<std::size_t>(k)];
+    ++out.classes[static_cast<std::size_t>(best[0])].said;
     if (label < 0) continue;
     ClassErrors& own = out.classes[static_cast<std::size_t>(label)];
     ++own.rows;

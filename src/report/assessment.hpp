@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topwolf/model.hpp"
@@ -11,6 +12,14 @@ namespace topwolf {
 struct ClassErrors {
   std::int32_t label;
   std::int64_t rows, wrong;  // wrong: the best class is another one
+  std::int64_t said;         // rows, of whatever label, whose best class this is
+  // Shares of those called so that are of the class, and of the class that are called so; none of no rows.
+  std::optional<double> precision() const { return share(rows - wrong, said); }
+  std::optional<double> recall() const { return share(rows - wrong, rows); }
+  static std::optional<double> share(std::int64_t part, std::int64_t all) {
+    if (all == 0) return std::nullopt;
+    return static_cast<double>(part) / static_cast<double>(all);
+  }
 };
 
 struct Confusion {

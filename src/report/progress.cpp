@@ -20,23 +20,28 @@ bool is_milestone(std::int64_t iteration) {
 
 }  // namespace
 
+double target_gap(const TrainOptions& options) {
+  return options.tolerance.value_or(options.absolute_gap ? 0.0 : default_tolerance);
+}
+
 // fmt::print would throw where nobody listens any more.
-ProgressTable::ProgressTable(std::FILE* stream, ProgressStyle style)
+ProgressTable::ProgressTable(std::FILE* stream, ProgressStyle style, double tolerance)
     : ProgressTable(
           [stream](const std::string& text) {
             std::fputs(text.c_str(), stream);
             std::fflush(stream);
           },
-          style) {}
+          style, tolerance) {}
 
 void ProgressTable::observe(const IterationRecord& record, const HeldOutErrors& held_out) {
   if (!begun_) {
     begun_ = true;
     std::string header = fmt::format("{:>8} {:>10} {:>14} {:>14} {:>13} {:>10}", "pass", "seconds", "primal", "dual",
-                                     "relative gap", "step");
+                                     "relative gap", "time left");
     for (const std::int64_t k : held_out.ks) header += fmt::format(" {:>8}", fmt::format("top-{}", k));
     write_(fmt::format("{}{}{}\n", style_.colour ? "\x1b[1m" : "", header, style_.colour ? "\x1b[0m" : ""));
   }
+  trend_.see(record.seconds, record.relative_gap);
   unprinted_ = Row{record, held_out};
   if (is_milestone(record.iteration)) {
     finish();
@@ -54,8 +59,10 @@ void ProgressTable::finish() {
 
 void ProgressTable::print_row(const Row& row, bool permanent) {
   const IterationRecord& record = row.record;
-  std::string text = fmt::format("{:>8} {:>10.2f} {:>14.6g} {:>14.6g} {:>13.2e} {:>10.2e}", record.iteration,
-                                 record.seconds, record.primal, record.dual, record.relative_gap, record.step);
+  const auto left = trend_.seconds_left();
+  std::string text = fmt::format("{:>8} {:>10.2f} {:>14.6g} {:>14.6g} {:>13.2e} {:>10}", record.iteration,
+                                 record.seconds, record.primal, record.dual, record.relative_gap,
+                                 left && *left > 0.0 ? "~ " + describe_roughly(*left) : "");
   for (const double error : row.held_out.errors) text += fmt::format(" {:>6.2f} %", 100.0 * error);
   const bool dim = style_.colour && !permanent;
   write_(fmt::format("{}{}{}{}{}", style_.live ? "\r" : "", dim ? "\x1b[2m" : "", text, dim ? "\x1b[0m" : "",

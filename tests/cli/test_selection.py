@@ -97,7 +97,7 @@ def test_small_classes_stay_in_training(topwolf, data):
     with data.open("a") as file:
         file.write("9 1:1\n9 2:1\n")
     done = topwolf.json("cv", data, "-c", "1", "--folds", "3")
-    assert any("1 of 6 classes have fewer rows than there are folds" in sentence for sentence in done["warnings"])
+    assert any("1 of 6 classes has fewer rows than there are folds" in sentence for sentence in done["warnings"])
 
 
 def test_cv_minimises_costs(topwolf, data):

@@ -102,7 +102,7 @@ TEST(MakeDataset, refuses_rows_without_label_and_a_single_class) {
                      [] {
                        make_dataset(labelled({"1", "+1", "1.0"}));
                      }),
-            "f.svm: all 3 rows have the label '1'; training needs at least two classes");
+            "f.svm: every row has the label '1'; training needs at least two classes");
   EXPECT_THAT(error_of(ErrorKind::data, [] { make_dataset(labelled({})); }), HasSubstr("no rows"));
   EXPECT_THAT(error_of(ErrorKind::data,
                        [] {
