@@ -118,7 +118,8 @@ void Arguments::check_positionals() const {
     if (positionals_[static_cast<std::size_t>(place)].empty())
       fail(ErrorKind::option, "{} is empty; give a file's name", names[static_cast<std::size_t>(place)]);
   }
-  if (count > static_cast<std::ptrdiff_t>(names.size()))
+  const bool any_number = here.arguments.find("...") != here.arguments.npos;
+  if (!any_number && count > static_cast<std::ptrdiff_t>(names.size()))
     fail(ErrorKind::option, "'{}' is one argument too many; usage: topwolf {} [options] {}", positionals_[names.size()],
          here.name, here.arguments);
 }

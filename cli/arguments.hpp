@@ -28,6 +28,7 @@ class Arguments {
   Command command() const { return command_; }
   const std::string& command_line() const { return command_line_; }
 
+  const std::vector<std::string>& positionals() const { return positionals_; }
   std::optional<std::string> positional(std::size_t place) const;
   const std::string& required_positional(std::size_t place) const { return positionals_.at(place); }
 

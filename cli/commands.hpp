@@ -12,6 +12,7 @@ int run_probe(const Arguments& arguments);
 int run_cv(const Arguments& arguments);
 int run_predict(const Arguments& arguments);
 int run_evaluate(const Arguments& arguments);
+int run_compare(const Arguments& arguments);
 int run_inspect(const Arguments& arguments);
 int run_convert(const Arguments& arguments);
 int run_verify(const Arguments& arguments);

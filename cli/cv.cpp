@@ -8,6 +8,7 @@
 #include "core/counted.hpp"
 #include "core/escape.hpp"
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/selection_report.hpp"
@@ -244,8 +245,13 @@ int run_cv(const Arguments& arguments) {
   }
   if (arguments.has("report") && result.fits > 0) {
     check_still(arguments, arguments.text("report"));
-    const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed,
-                                   fmt::format("{} folds", job.options.folds.size()), job.warnings.sentences()};
+    const SelectionContext context{job.data,
+                                   arguments.command_line(),
+                                   job.options.train.seed,
+                                   counted(job.options.folds.size(), "fold"),
+                                   job.warnings.sentences(),
+                                   arguments.required_positional(0),
+                                   resolve_threads(job.options.train.threads)};
     write_text(arguments.text("report"),
                cv_report(context, result, job.options.metric, rule,
                          result.refitted ? certificate_sentence(result.refitted->certificate) +

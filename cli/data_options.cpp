@@ -45,12 +45,13 @@ LoadOptions load_options(const Arguments& arguments, const std::string& path) {
 
 void check_places(const Arguments& arguments) {
   const auto& here = command_row(arguments.command());
-  if (!here.arguments.starts_with("DATA")) return;
+  const bool last = here.arguments == "MODEL... DATA";
+  if (!here.arguments.starts_with("DATA") && !last) return;
   std::error_code error;
   const auto is_model = [&](const std::string& path) {
     return std::filesystem::is_regular_file(path, error) && is_model_file(path);
   };
-  const std::string& first = arguments.required_positional(0);
+  const std::string& first = last ? arguments.positionals().back() : arguments.required_positional(0);
   if (!is_model(first)) return;
   const auto second = arguments.positional(1);
   if (here.arguments == "DATA MODEL" && std::filesystem::is_regular_file(*second, error) && !is_model(*second))

@@ -60,6 +60,8 @@ int run_command(Command command, const std::vector<std::string>& words) {
       return run_predict(arguments);
     case Command::evaluate:
       return run_evaluate(arguments);
+    case Command::compare:
+      return run_compare(arguments);
     case Command::inspect:
       return run_inspect(arguments);
     case Command::convert:

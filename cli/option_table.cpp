@@ -21,13 +21,14 @@ constexpr unsigned jobs = train | sweep | cv;  // that may take long
 constexpr unsigned training = jobs | probe;
 constexpr unsigned predict = bit(Command::predict);
 constexpr unsigned evaluate = bit(Command::evaluate);
+constexpr unsigned compare = bit(Command::compare);
 constexpr unsigned inspect = bit(Command::inspect);
 constexpr unsigned convert = bit(Command::convert);
 constexpr unsigned verify = bit(Command::verify);
 constexpr unsigned audit = bit(Command::audit);
 constexpr unsigned calibrate = bit(Command::calibrate);
 constexpr unsigned demo = bit(Command::demo);
-constexpr unsigned reading = training | predict | evaluate | inspect | convert | verify | audit | calibrate;
+constexpr unsigned reading = training | predict | evaluate | compare | inspect | convert | verify | audit | calibrate;
 
 constexpr std::array command_rows{
     CommandRow{
@@ -70,6 +71,12 @@ constexpr std::array command_rows{
         "probabilities the log loss, the Brier score (0 to 2) and the calibration error: by how much its best "
         "class's probability differs from how often it is right, in 15 bins.",
         "topwolf evaluate test.svm model.topwolf --json"},
+    CommandRow{
+        Command::compare, "compare", "MODEL... DATA", "Compare models on the same labelled rows.",
+        "Errors at every k, and for each model how its top-1 error differs from the first one's, with a paired "
+        "interval (Agresti and Min, 95 %). MODEL is a .topwolf model, a LIBLINEAR model or a matrix of weights, as "
+        "for audit. --report adds where they differ, by class and by row.",
+        "topwolf compare ours.topwolf liblinear.model test.svm --report comparison.html"},
     CommandRow{Command::inspect, "inspect", "FILE", "Say what a model or a data file holds.",
                "FILE is a .topwolf model, a LIBLINEAR model or any data file that train reads.",
                "topwolf inspect model.topwolf"},
@@ -287,6 +294,10 @@ constexpr std::array option_rows{
               "Write a page (HTML) with the errors against C, the certificates and the choice."},
     OptionRow{"report", 0, "FILE", "", "", "Output", train,
               "Write a page (HTML) with the certificate, errors, pictures, and the classes that go wrong."},
+    OptionRow{
+        "report", 0, "FILE", "", "", "Output", compare,
+        "Write a page (HTML): errors with intervals, where the models differ, confusions, and rows that one alone "
+        "gets right."},
     OptionRow{"output", 'o', "FILE", "", "standard output", "Output", predict,
               "Where the predictions go; - is standard output, too."},
     OptionRow{"output", 'o', "FILE", "", "demo.topwolf", "Output", demo, "Where the model goes."},
@@ -295,7 +306,7 @@ constexpr std::array option_rows{
         "dry-run", 0, "", "", "", "Output", jobs,
         "Read the data, print what would be done and what it would take (method, memory, passes and seconds), and "
         "write nothing. The exit code is 6 where the memory is too little."},
-    OptionRow{"json", 0, "", "", "", "Output", training | evaluate | inspect | verify | audit | calibrate,
+    OptionRow{"json", 0, "", "", "", "Output", training | evaluate | compare | inspect | verify | audit | calibrate,
               "Print exactly one JSON document on standard output."},
     OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo,
               "No progress on standard error; warnings are still shown."},

@@ -16,6 +16,7 @@ enum class Command : unsigned {
   cv,
   predict,
   evaluate,
+  compare,
   inspect,
   convert,
   verify,

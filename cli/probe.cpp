@@ -5,8 +5,10 @@
 
 #include "commands.hpp"
 #include "core/clock.hpp"
+#include "core/counted.hpp"
 #include "core/escape.hpp"
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "held_out.hpp"
 #include "problem_options.hpp"
 #include "report/selection_report.hpp"
@@ -142,9 +144,13 @@ std::string to_text(const Job& job, const ProbeResult& result, const std::string
 }
 
 void write_report(const Arguments& arguments, const Job& job, const ProbeResult& result) {
-  const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed,
-                                 fmt::format("{}, {} rows", validation_of(arguments), job.held_out.y.size()),
-                                 job.warnings.sentences()};
+  const SelectionContext context{job.data,
+                                 arguments.command_line(),
+                                 job.options.train.seed,
+                                 fmt::format("{}, {}", validation_of(arguments), counted(job.held_out.y.size(), "row")),
+                                 job.warnings.sentences(),
+                                 arguments.required_positional(0),
+                                 resolve_threads(job.options.train.threads)};
   write_text(arguments.text("report"),
              probe_report(context, result, job.options.metric,
                           describe_loss(job.options.train.loss) + describe_centring(job.options.train.center)));

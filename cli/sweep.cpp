@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "core/counted.hpp"
 #include "core/fail.hpp"
+#include "core/threads.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
 #include "plan.hpp"
@@ -268,8 +269,14 @@ int run_sweep(const Arguments& arguments) {
   }
   if (arguments.has("report") && !result.points.empty()) {
     check_still(arguments, arguments.text("report"));
-    const SelectionContext context{job.data, arguments.command_line(), job.options.train.seed, job.held_out_source,
-                                   job.warnings.sentences()};
+    const SelectionContext context{job.data,
+                                   arguments.command_line(),
+                                   job.options.train.seed,
+                                   job.held_out_source,
+                                   job.warnings.sentences(),
+                                   arguments.required_positional(0),
+                                   resolve_threads(job.options.train.threads),
+                                   job.held_out ? job.held_out->X.rows() : 0};
     write_text(arguments.text("report"),
                sweep_report(context, result,
                             describe_loss(job.options.train.loss) + describe_centring(job.options.train.center),

@@ -41,6 +41,7 @@ struct Run {
   std::optional<HeldOut> held_out;
   std::optional<HeldOutErrors> held_out_errors;  // of the model
   std::vector<IterationRecord> records;          // for the report
+  std::vector<HeldOutErrors> held_out_records;   // of the same passes
   Warnings warnings;
 };
 
@@ -63,13 +64,14 @@ void train_observed(const Arguments& arguments, const Dataset& data, Run& run, s
   };
   hold_signals();
   if (trace && run.options.time_limit_s) trace->set_time_limit(*run.options.time_limit_s);
-  const bool reported = arguments.has("report"), looked_at = run.held_out && (trace || !quiet);
+  const bool reported = arguments.has("report"), looked_at = run.held_out && (trace || !quiet || reported);
   run.result = train(data, run.options, [&](const Progress& progress) {
     HeldOutErrors errors;
     if (looked_at) errors = run.held_out->errors_at(progress.weights(), run.options.bias, run.options.threads);
     if (!quiet) table.observe(progress, errors);
     if (trace) trace->observe(progress, errors);
     if (reported) run.records.push_back(progress);
+    if (reported && looked_at) run.held_out_records.push_back(std::move(errors));
     return held_signal() == 0;
   });
   run.train_seconds = clock.seconds();
@@ -78,7 +80,7 @@ void train_observed(const Arguments& arguments, const Dataset& data, Run& run, s
   if (run.held_out) run.held_out_errors = run.held_out->errors_at(model.W, model.bias, run.options.threads);
 }
 
-void write_report(const Run& run, const Dataset& data, const std::string& path) {
+void write_report(const Run& run, const Dataset& data, const std::string& source, const std::string& path) {
   Stopwatch clock;
   const int threads = run.options.threads;
   const Predictor predictor(run.result.model, Rows::normalized, threads);
@@ -87,7 +89,10 @@ void write_report(const Run& run, const Dataset& data, const std::string& path) 
   report.status = status_sentence(run.result.status, run.result.iterations);
   report.certificate = certificate_sentence(run.result.certificate);
   report.loss = describe_problem(run.result.model.provenance);
+  report.source = source;
+  report.warnings = run.warnings.sentences();
   report.trace = run.records;
+  report.held_out_trace = run.held_out_records;
   report.training = assess(predictor, data.X, data.y, threads);
   if (run.held_out)
     report.held_out = {run.held_out->source(), run.held_out->y(),
@@ -178,7 +183,7 @@ int run_train(const Arguments& arguments) {
   if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.provenance.data_hash, arguments.text("dual"));
   if (trace) trace->close();
   check_still(arguments, arguments.text("report"));
-  if (arguments.has("report")) write_report(run, data, arguments.text("report"));
+  if (arguments.has("report")) write_report(run, data, arguments.required_positional(0), arguments.text("report"));
   print(arguments.has("json") ? dump(to_json(run, data, path)) : to_text(run, data, path));
   if (held_signal() != 0) return 128 + held_signal();
   return run.result.status == Status::converged ? 0 : 5;

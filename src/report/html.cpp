@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/counted.hpp"
 #include "core/fail.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
@@ -32,14 +33,14 @@ std::string claim(const RunReport& report) {
   const auto [primal, dual] = report.result.certificate;
   return fmt::format(
       "<p class=\"claim{}\">The objective is <strong>{}</strong>: primal {:.8g}, dual {:.8g}, {}.</p>\n"
-      "<p>Solver: {}.</p>\n",
+      "<p class=\"note\">Solver, chosen before the run by a guess of what it would take: {}.</p>\n",
       report.result.status == Status::converged ? "" : " short", escape_markup(report.certificate), primal, dual,
       escape_markup(report.status), escape_markup(report.result.choice));
 }
 
 std::string run_table(const RunReport& report) {
   const Provenance& made = report.result.model.provenance;
-  std::string out = "<h2>The run</h2>\n<table>\n";
+  std::string out = "<h2>The run</h2>\n<table>\n" + machine_rows(report.result.threads);
   out += code_row("command", made.command);
   out += table_row("topwolf", TOPWOLF_VERSION);
   out += table_row("loss", report.loss);
@@ -48,7 +49,8 @@ std::string run_table(const RunReport& report) {
   out += code_row("fingerprint of the data", made.data_hash);
   std::string times;
   for (const auto& [name, seconds] : report.seconds) times += fmt::format("{} {:.2f} s, ", name, seconds);
-  out += table_row("time", times + fmt::format("{} passes, {} row visits", made.iterations, report.result.row_visits));
+  out += table_row(
+      "time", times + fmt::format("{}, {} row visits", counted(made.iterations, "pass"), report.result.row_visits));
   out += table_row("peak memory", fmt::format("{:.0f} MB", peak_megabytes()));
   return out + "</table>\n";
 }
@@ -56,6 +58,7 @@ std::string run_table(const RunReport& report) {
 std::string data_table(const RunReport& report) {
   const Features& X = report.data.X;
   std::string out = "<h2>The data</h2>\n<table>\n";
+  if (!report.source.empty()) out += code_row("data set", report.source);
   out += table_row("rows", fmt::format("{}", X.rows()));
   out += table_row("features",
                    fmt::format("{}, {} {}", X.cols(), X.sparse() ? "sparse" : "dense", to_string(X.precision())));
@@ -67,7 +70,8 @@ std::string data_table(const RunReport& report) {
     out += table_row("normalised", to_string(report.data.normalization.kind));
   }
   if (report.held_out) {
-    out += table_row("held out", fmt::format("{}, {} rows", report.held_out->source, report.held_out->assessment.rows));
+    out += table_row("held out",
+                     fmt::format("{}, {}", report.held_out->source, counted(report.held_out->assessment.rows, "row")));
   }
   return out + "</table>\n";
 }
@@ -117,6 +121,18 @@ std::string plots(const RunReport& report) {
   errors.add_line("training", curve(report.training));
   if (report.held_out) errors.add_line("held out", curve(report.held_out->assessment));
 
+  std::string by_pass;
+  if (!report.held_out_trace.empty()) {
+    Plot held_out("Held-out error after each pass", {"pass"}, {"error, %", Plot::Scale::linear, true});
+    for (std::size_t a = 0; a < report.held_out_trace.front().ks.size(); ++a) {
+      Plot::Points points;
+      for (std::size_t t = 0; t < report.held_out_trace.size(); ++t)
+        points.emplace_back(static_cast<double>(report.trace[t].iteration), 100.0 * report.held_out_trace[t].errors[a]);
+      held_out.add_line(fmt::format("top-{}", report.held_out_trace.front().ks[a]), points);
+    }
+    by_pass = held_out.svg();
+  }
+
   const Assessment& judged = report.held_out ? report.held_out->assessment : report.training;
   Plot::Points by_size;
   for (std::size_t j = 0; j < judged.classes.size(); ++j) {
@@ -128,7 +144,16 @@ std::string plots(const RunReport& report) {
   Plot classes(report.held_out ? "Held-out error of a class" : "Training error of a class",
                {"training rows of the class"}, {"top-1 error, %", Plot::Scale::linear, true});
   classes.add_points("classes", by_size);
-  return "<h2>Pictures</h2>\n<div class=\"row\">\n" + gap.svg() + errors.svg() + classes.svg() + "</div>\n";
+  return "<h2>Pictures</h2>\n<div class=\"row\">\n" + gap.svg() + by_pass + errors.svg() + classes.svg() + "</div>\n";
+}
+
+std::string class_row(const ClassErrors& one, const std::vector<std::string>& names) {
+  const auto share = [](std::optional<double> value) { return value ? fmt::format("{:.1f} %", 100.0 * *value) : "-"; };
+  return fmt::format(
+      "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+      "class=\"n\">{}</td></tr>\n",
+      escape_markup(names[static_cast<std::size_t>(one.label)]), one.rows, one.wrong, share(one.precision()),
+      share(one.recall()));
 }
 
 std::string worst_classes(const Assessment& judged, const std::vector<std::string>& names) {
@@ -142,13 +167,9 @@ std::string worst_classes(const Assessment& judged, const std::vector<std::strin
   std::string out = "<div><h2>Worst classes</h2>\n";
   if (classes.empty()) return out + "<p>No row is wrong.</p></div>\n";
   out +=
-      "<table>\n<tr><th>class</th><th class=\"n\">rows</th><th class=\"n\">wrong</th><th class=\"n\">error</th></tr>\n";
-  for (const ClassErrors& one : classes) {
-    out +=
-        fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} %</td></tr>\n",
-                    escape_markup(names[static_cast<std::size_t>(one.label)]), one.rows, one.wrong,
-                    100.0 * static_cast<double>(one.wrong) / static_cast<double>(one.rows));
-  }
+      "<table>\n<tr><th>class</th><th class=\"n\">rows</th><th class=\"n\">wrong</th><th class=\"n\">precision</th>"
+      "<th class=\"n\">recall</th></tr>\n";
+  for (const ClassErrors& one : classes) out += class_row(one, names);
   return out + "</table></div>\n";
 }
 
@@ -167,7 +188,7 @@ std::string confused_pairs(const Assessment& judged, const std::vector<std::stri
 
 Json to_json(const Assessment& assessment) {
   Json classes = Json::array(), confusions = Json::array();
-  for (const ClassErrors& one : assessment.classes) classes.push_back({one.label, one.rows, one.wrong});
+  for (const ClassErrors& one : assessment.classes) classes.push_back({one.label, one.rows, one.wrong, one.said});
   for (const Confusion& one : assessment.confusions) confusions.push_back({one.label, one.said, one.rows});
   return {
       {"rows", assessment.rows}, {"wrong_at", assessment.wrong_at}, {"classes", classes}, {"confusions", confusions}};
@@ -204,9 +225,11 @@ std::string html_report(const RunReport& report) {
   const Assessment& judged = report.held_out ? report.held_out->assessment : report.training;
   const auto& names = report.data.classes.names;
   std::string out;
-  out += claim(report) + errors_table(report) + plots(report);
-  out += fmt::format("<p class=\"note\">Classes and confusions below: {} rows.</p>\n",
-                     report.held_out ? "held-out" : "training");
+  out += warning_paragraphs(report.warnings) + claim(report) + errors_table(report) + plots(report);
+  out += fmt::format(
+      "<p class=\"note\">Classes and confusions below: {} rows. Precision: the share of the rows called so "
+      "that are of the class; recall: of its rows that are called so.</p>\n",
+      report.held_out ? "held-out" : "training");
   out += "<div class=\"row\">\n" + worst_classes(judged, names) + confused_pairs(judged, names) + "</div>\n";
   out += run_table(report) + data_table(report);
   return page("topwolf report", out, figures_of(report));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/assessment.hpp"
+#include "report/progress.hpp"
 #include "topwolf/train.hpp"
 
 namespace topwolf {
@@ -19,7 +20,10 @@ struct RunReport {
   std::string certificate{};                              // a sentence: "at most 0.09 % above the optimum"
   std::string loss{};                                     // "usunier, k = 20"
   std::vector<std::pair<std::string, double>> seconds{};  // "loading": 0.3, ...
+  std::string source{};                                   // where the rows come from
+  std::vector<std::string> warnings{};                    // sentences
   std::vector<IterationRecord> trace{};
+  std::vector<HeldOutErrors> held_out_trace{};  // of every pass of the trace, or empty
   Assessment training{};
   struct HeldOut {
     std::string source;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "core/counted.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
 #include "topwolf/version.hpp"
@@ -23,17 +25,10 @@ std::string percent(double share) {
   return fmt::format("{:.2f} %", 100.0 * share);
 }
 
-std::string warnings_of(const SelectionContext& context) {
-  std::string out;
-  for (const std::string& sentence : context.warnings) {
-    out += fmt::format("<p class=\"claim short\">{}</p>\n", escape_markup(sentence));
-  }
-  return out;
-}
-
 std::string run_table(const SelectionContext& context, const std::string& data_hash, double seconds) {
   const Features& X = context.data.X;
-  std::string out = "<h2>The run</h2>\n<table>\n";
+  std::string out = "<h2>The run</h2>\n<table>\n" + machine_rows(context.threads);
+  if (!context.source.empty()) out += code_row("data set", context.source);
   out += code_row("command", context.command);
   out += table_row("topwolf", TOPWOLF_VERSION);
   out += table_row("seed", fmt::format("{}", context.seed));
@@ -82,7 +77,37 @@ std::string sweep_plots(const SweepResult& result, bool held_out) {
          "</div>\n";
 }
 
-std::string sweep_table(const SweepResult& result, bool held_out) {
+// The lowest held-out top-1 error, and the smallest C whose error is within one standard error of it: of a share of so
+// many rows.
+struct SweepChoice {
+  std::size_t best = 0, within_one_se = 0;
+  double standard_error = 0.0;
+};
+
+std::optional<SweepChoice> choice_of(const SweepResult& result, std::int64_t held_out_rows) {
+  if (held_out_rows == 0 || result.points.empty()) return std::nullopt;
+  SweepChoice choice;
+  const auto error = [&](std::size_t p) { return result.points[p].held_out_errors[0]; };
+  for (std::size_t p = 1; p < result.points.size(); ++p)
+    if (error(p) < error(choice.best)) choice.best = p;
+  const double least = error(choice.best);
+  choice.standard_error = std::sqrt(least * (1.0 - least) / static_cast<double>(held_out_rows));
+  while (error(choice.within_one_se) > least + choice.standard_error) ++choice.within_one_se;
+  return choice;
+}
+
+std::string choice_paragraph(const SweepResult& result, const std::optional<SweepChoice>& choice) {
+  if (!choice) return "";
+  const SweepPoint &best = result.points[choice->best], &simple = result.points[choice->within_one_se];
+  return fmt::format(
+      "<p>Lowest held-out top-1 error: <strong>{} at C = {:g}</strong>, with a standard error of {}. The smallest C "
+      "within "
+      "one standard error of it: {:g}, with {}.</p>\n",
+      percent(best.held_out_errors[0]), best.C, percent(choice->standard_error), simple.C,
+      percent(simple.held_out_errors[0]));
+}
+
+std::string sweep_table(const SweepResult& result, bool held_out, const std::optional<SweepChoice>& choice) {
   std::string out =
       "<h2>Points</h2>\n<table>\n<tr><th class=\"n\">C</th><th class=\"n\">lambda</th><th class=\"n\">primal</th>"
       "<th class=\"n\">relative gap</th><th class=\"n\">passes</th><th class=\"n\">seconds</th>";
@@ -91,14 +116,19 @@ std::string sweep_table(const SweepResult& result, bool held_out) {
     for (const std::int64_t k : result.places) out += fmt::format("<th class=\"n\">held-out top-{}</th>", k);
   }
   out += "<th>status</th></tr>\n";
-  for (const SweepPoint& point : result.points) {
-    out += "<tr>" + cell(fmt::format("{:g}", point.C)) + cell(fmt::format("{:.4g}", point.lambda)) +
+  for (std::size_t p = 0; p < result.points.size(); ++p) {
+    const SweepPoint& point = result.points[p];
+    std::string remark(to_string(point.status));
+    if (choice && p == choice->best) remark += ", best";
+    if (choice && p == choice->within_one_se) remark += ", within one standard error";
+    out += choice && p == choice->best ? "<tr class=\"best\">" : "<tr>";
+    out += cell(fmt::format("{:g}", point.C)) + cell(fmt::format("{:.4g}", point.lambda)) +
            cell(fmt::format("{:.6g}", point.certificate.primal)) +
            cell(fmt::format("{:.1e}", point.certificate.relative_gap())) + cell(fmt::format("{}", point.iterations)) +
            cell(fmt::format("{:.2f}", point.seconds));
     for (const double error : point.training_errors) out += cell(percent(error));
     for (const double error : point.held_out_errors) out += cell(percent(error));
-    out += fmt::format("<td>{}</td></tr>\n", to_string(point.status));
+    out += fmt::format("<td class=\"r\">{}</td></tr>\n", remark);
   }
   return out + "</table>\n";
 }
@@ -133,16 +163,22 @@ std::string largest_gap(const CvPoint& point) {
 std::string cv_table(const CvResult& result, const Metric& metric) {
   std::string out =
       "<h2>Points</h2>\n<table>\n<tr><th>loss</th><th class=\"n\">C</th><th class=\"n\">mean</th>"
-      "<th class=\"n\">standard error</th><th class=\"n\">largest relative gap</th><th></th></tr>\n";
+      "<th class=\"n\">standard error</th><th class=\"n\">largest relative gap</th>";
+  const std::size_t folds = result.points.empty() ? 0 : result.points.front().errors.size();
+  for (std::size_t f = 0; f < folds; ++f) out += fmt::format("<th class=\"n\">fold {}</th>", f + 1);
+  out += "<th></th></tr>\n";
   const auto shown = [&](double error) {
     if (std::isnan(error)) return std::string("-");
     return metric.costs() ? fmt::format("{:.5g}", error) : percent(error);
   };
   for (std::size_t p = 0; p < result.points.size(); ++p) {
     const CvPoint& point = result.points[p];
-    out += fmt::format("<tr><td>{}</td>", escape_markup(to_string(point.loss))) + cell(fmt::format("{:g}", point.C)) +
-           cell(shown(point.mean)) + cell(shown(point.standard_error)) + cell(largest_gap(point));
-    out += fmt::format("<td>{}</td></tr>\n", fmt::join(remarks_on(result, p), ", "));
+    out += fmt::format("<tr{}><td>{}</td>", result.fits > 0 && p == result.chosen ? " class=\"best\"" : "",
+                       escape_markup(to_string(point.loss))) +
+           cell(fmt::format("{:g}", point.C)) + cell(shown(point.mean)) + cell(shown(point.standard_error)) +
+           cell(largest_gap(point));
+    for (const double error : point.errors) out += cell(shown(error));
+    out += fmt::format("<td class=\"r\">{}</td></tr>\n", fmt::join(remarks_on(result, p), ", "));
   }
   return out + "</table>\n";
 }
@@ -160,7 +196,8 @@ std::vector<std::string> remarks_on(const CvResult& result, std::size_t point) {
   if (at.tried == 0) {
     remarks.emplace_back(at.dropped ? "dropped" : "not tried");
   } else if (at.tried < at.errors.size()) {
-    remarks.push_back(fmt::format("{}{} of {} folds", at.dropped ? "dropped after " : "", at.tried, at.errors.size()));
+    remarks.push_back(
+        fmt::format("{}{} of {}", at.dropped ? "dropped after " : "", at.tried, counted(at.errors.size(), "fold")));
   }
   return remarks;
 }
@@ -187,8 +224,11 @@ std::string path_page(const char* title, std::string body, const SelectionContex
   body += fmt::format("<p class=\"claim{}\">{} of {} points are certified to the tolerance asked for. Loss: {}.</p>\n",
                       converged == static_cast<std::ptrdiff_t>(result.points.size()) ? "" : " short", converged,
                       result.points.size(), escape_markup(loss));
-  body += fmt::format("<p>Solver: {}.</p>\n", escape_markup(result.choice));
-  body += sweep_plots(result, held_out) + sweep_table(result, held_out) + run_table(context, data_hash, result.seconds);
+  body += fmt::format("<p class=\"note\">Solver, chosen before the run by a guess of what it would take: {}.</p>\n",
+                      escape_markup(result.choice));
+  const std::optional<SweepChoice> choice = choice_of(result, context.held_out_rows);
+  body += choice_paragraph(result, choice) + sweep_plots(result, held_out) + sweep_table(result, held_out, choice) +
+          run_table(context, data_hash, result.seconds);
   figures["loss"] = loss;
   figures["places"] = result.places;
   figures["not_tried"] = result.not_tried;
@@ -213,7 +253,7 @@ std::string gap_sentence(const Certificate& certificate) {
 
 std::string sweep_report(const SelectionContext& context, const SweepResult& result, const std::string& loss,
                          const std::string& data_hash) {
-  return path_page("topwolf sweep", warnings_of(context), context, result, loss, data_hash,
+  return path_page("topwolf sweep", warning_paragraphs(context.warnings), context, result, loss, data_hash,
                    run_figures(context, data_hash, result.seconds));
 }
 
@@ -221,7 +261,7 @@ std::string probe_report(const SelectionContext& context, const ProbeResult& res
                          const std::string& loss) {
   const std::string& data_hash = result.fit.model.provenance.data_hash;
   const double C = result.path.points[result.best].C, error = result.errors[result.best];
-  std::string body = warnings_of(context);
+  std::string body = warning_paragraphs(context.warnings);
   body +=
       fmt::format("<p class=\"claim\">Chosen: <strong>C = {:g}</strong>, held-out {} {}. {}: {}.</p>\n", C,
                   escape_markup(to_string(metric)), percent(error),
@@ -237,7 +277,7 @@ std::string probe_report(const SelectionContext& context, const ProbeResult& res
 std::string cv_report(const SelectionContext& context, const CvResult& result, const Metric& metric,
                       const std::string& rule, const std::string& certificate) {
   const CvPoint& chosen = result.points[result.chosen];
-  std::string body = warnings_of(context);
+  std::string body = warning_paragraphs(context.warnings);
   body += fmt::format("<p class=\"claim\">Chosen ({}): <strong>{} at C = {:g}</strong>.", escape_markup(rule),
                       escape_markup(to_string(chosen.loss)), chosen.C);
   if (!certificate.empty()) body += fmt::format(" Trained on all rows: {}.", escape_markup(certificate));

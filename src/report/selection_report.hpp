@@ -15,6 +15,9 @@ struct SelectionContext {
   std::uint64_t seed = 0;
   std::string held_out{};               // where the held-out rows come from, "" where there are none
   std::vector<std::string> warnings{};  // sentences
+  std::string source{};                 // where the rows come from
+  int threads = 1;                      // that were used
+  std::int64_t held_out_rows = 0;       // of a sweep
 };
 
 // What the tables say about a point: "chosen", or "best"; "dropped after 2 of 5 folds", "2 of 5 folds", "not tried".

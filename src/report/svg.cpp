@@ -15,8 +15,8 @@ namespace topwolf {
 namespace {
 
 constexpr double width = 560, height = 340, left = 68, right = 16, top = 34, bottom = 52;
-// Told apart by people who see colours differently, and in grey.
-constexpr std::array<std::string_view, 4> colours = {"#0057b7", "#d1600a", "#1b7f4b", "#7a3e9d"};
+// How many series have a colour of their own: the page's style gives .s0 to .s5 theirs.
+constexpr std::size_t most_colours = 6;
 
 // Where a value lies on an axis, and which values are marked.
 class Ruler {
@@ -144,33 +144,35 @@ std::string Plot::svg() const {
       0.5 * (left + width - right), height - 14, escape_markup(x_.label), 0.5 * (top + height - bottom),
       escape_markup(y_.label));
   for (std::size_t s = 0; s < series_.size(); ++s) {
-    const std::string_view colour = colours[s % colours.size()];
+    const std::string colour = fmt::format("s{}", s % most_colours);
     if (series_[s].joined) {
-      out += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{} points=\"", colour,
-                         s % 2 == 1 ? " stroke-dasharray=\"6 3\"" : "");
+      out += fmt::format("<polyline class=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"{} points=\"",
+                         colour, s % 2 == 1 ? " stroke-dasharray=\"6 3\"" : "");
       for (const auto& [px, py] : kept[s]) out += fmt::format("{:.1f},{:.1f} ", x.place(px), y.place(py));
       out += "\"/>\n";
     }
     for (std::size_t p = 0; p < series_[s].reach.size(); ++p) {
       const auto [px, py] = series_[s].points[p];
       out += fmt::format(
-          "<line class=\"bar\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\"/>",
+          "<line class=\"bar {3}\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
+          "stroke=\"currentColor\"/>",
           x.place(px), y.place(py - series_[s].reach[p]), y.place(py + series_[s].reach[p]), colour);
     }
     // A line of many points needs no marks.
     if (!series_[s].joined || kept[s].size() <= 40) {
       for (const auto& [px, py] : kept[s]) {
-        out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\" fill-opacity=\"0.7\"/>",
-                           x.place(px), y.place(py), colour);
+        out += fmt::format(
+            "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" class=\"{}\" fill=\"currentColor\" fill-opacity=\"0.7\"/>",
+            x.place(px), y.place(py), colour);
       }
       out += "\n";
     }
     if (series_.size() > 1) {
       out += fmt::format(
-          "<rect x=\"{0}\" y=\"{1}\" width=\"10\" height=\"10\" fill=\"{2}\"/>"
-          "<text x=\"{3}\" y=\"{4}\" class=\"tick\">{5}</text>\n",
-          width - right - 130, top + 6 + 18 * static_cast<double>(s), colour, width - right - 114,
-          top + 15 + 18 * static_cast<double>(s), escape_markup(series_[s].name));
+          "<rect x=\"{0}\" y=\"{1}\" width=\"10\" height=\"10\" class=\"{2}\" fill=\"currentColor\"/>"
+          "<text x=\"{3}\" y=\"{4}\" class=\"tick\" text-anchor=\"end\">{5}</text>\n",
+          width - right - 12, top + 6 + 19 * static_cast<double>(s), colour, width - right - 18,
+          top + 15 + 19 * static_cast<double>(s), escape_markup(series_[s].name));
     }
   }
   return out + "</svg>\n";

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["train", "predict", "evaluate", "inspect", "convert", "verify", "audit", "demo"]
+COMMANDS = ["train", "predict", "evaluate", "compare", "inspect", "convert", "verify", "audit", "demo"]
 CONTRACT = (
     "--loss -k --rho --cost-matrix --smoothing --lambda -c --C --solver --tolerance --absolute-gap --max-iterations "
     "--time-limit --bias --labels --normalize --precision --threads --seed --json --quiet --trace --dual"

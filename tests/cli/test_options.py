@@ -15,7 +15,7 @@ def test_version_names_the_program(topwolf):
     assert re.match(r"topwolf [0-9.]+ \(products for (avx512|avx2|baseline); ", topwolf("--version").stdout)
 
 
-@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert", "verify", "audit", "calibrate", "demo"])
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "compare", "inspect", "convert", "verify", "audit", "calibrate", "demo"])
 def test_every_command_explains_itself(topwolf, command):
     assert command in topwolf("--help").stdout
     assert topwolf(command, "--help").stdout.startswith(f"usage: topwolf {command} [options]")
@@ -23,7 +23,7 @@ def test_every_command_explains_itself(topwolf, command):
 
 def test_an_unknown_command_names_the_nearest_and_all_there_are(topwolf):
     sentence = topwolf.refuses("trian", "x", code=2, saying="did you mean train?")
-    assert "predict, evaluate, inspect, convert, verify, audit, calibrate or demo" in sentence
+    assert "predict, evaluate, compare, inspect, convert, verify, audit, calibrate or demo" in sentence
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ class Page(html.parser.HTMLParser):
 def test_the_page_stands_alone_and_carries_its_figures(topwolf, trained, test_svm):
     text = (topwolf.folder / "r.html").read_text()
     page = Page(text)
-    assert page.plots == 3
+    assert page.plots == 4
     figures = json.loads(page.json)
     errors = topwolf.json("evaluate", test_svm, "m.topwolf")
     assert figures["held_out"]["wrong_at"][0] / figures["held_out"]["rows"] == pytest.approx(errors["top1_error"])
@@ -129,7 +129,7 @@ def show(topwolf, name, plots, marks):
 
 
 def test_a_browser_shows_the_page(topwolf, trained):
-    show(topwolf, "r.html", 3, 20)
+    show(topwolf, "r.html", 4, 20)
 
 
 def test_a_browser_shows_a_sweep_and_a_cross_validation(topwolf, train_svm, test_svm):
