@@ -1,8 +1,4 @@
 // Models: to and from dictionaries and files, and the predictor.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "core/atomic_file.hpp"
 #include "core/fail.hpp"
 #include "module.hpp"

@@ -4,6 +4,11 @@
 #include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+// In every file the same, or one would convert what another takes for a class of its own.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <unistd.h>
 
 #include <memory>
@@ -89,5 +94,6 @@ nb::tuple to_dicts(Model model);
 void bind_features(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_train(nb::module_& module);
+void bind_report(nb::module_& module);
 
 }  // namespace topwolf::python

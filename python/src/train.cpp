@@ -1,7 +1,5 @@
 // Training: options in, a model and its trace out; observers are called with the interpreter held.
 #include <nanobind/stl/function.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <atomic>
@@ -342,7 +340,14 @@ CvResult search(const Dataset& data, CvOptions options, const nb::object& narrat
     }
   }
   given_up = abandoned;
-  return job.get();
+  CvResult result = job.get();
+  // What was finished since this thread last looked, and the fit to all rows.
+  const std::int64_t finished = result.complete && result.refitted ? latest.total : latest.finished;
+  if (!narrator.is_none() && finished > told) {
+    const Held held;
+    or_wait([&] { narrator(finished, latest.total, result.seconds, std::optional<double>()); });
+  }
+  return result;
 }
 
 // A page where `command`, what it is to say that made it, is not empty.
@@ -507,17 +512,17 @@ void bind_train(nb::module_& module) {
               "where it took off from; for block, which moves all the time, an estimate.")
       .def_ro("iterate_dual", &PyRecord::iterate_dual,
               "For lsfw, stdfw and pg of the same point, for apg and block of the point where the pass ended.")
-      .def("weights", &PyRecord::weights,
+      .def("weights", &PyRecord::weights, nb::sig("def weights(self) -> numpy.ndarray"),
            "The weights after this pass, a row for every class and, where there is an intercept, a last column for it; "
            "where coef_ will be sparse, of the features that occur. Computed when asked for, and only while the "
            "callback is called.");
   nb::class_<ProgressTable>(module, "ProgressTable", "The progress table of the command line.")
       .def(
           "__init__",
-          [](ProgressTable* self, std::function<void(const std::string&)> sink) {
-            new (self) ProgressTable(std::move(sink), ProgressStyle{});
+          [](ProgressTable* self, std::function<void(const std::string&)> sink, double tolerance) {
+            new (self) ProgressTable(std::move(sink), ProgressStyle{}, tolerance);
           },
-          nb::arg("sink"))
+          nb::arg("sink"), nb::arg("tolerance"))
       .def("observe", [](ProgressTable& self, const PyRecord& record) { self.observe(record); })
       .def("finish", &ProgressTable::finish);
   module.def("train", &train_model, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),

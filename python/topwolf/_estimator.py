@@ -6,11 +6,11 @@ import numbers
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -19,10 +19,14 @@ from ._features import to_features, working_dtype
 from ._fitted import FittedClassifier, MatrixLike, Path
 from ._input import TrainingInput
 from ._labels import from_names
-from ._observers import Observed
-from ._paths import file_name
+from ._called import as_call, parameters_of
+from ._observers import FRAMES, CallbackSupportMixin, Observed, fitting
+from ._paths import file_to_read
 from ._structure import from_arrays
 from ._weights import antisymmetric, without_claim
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _LARGEST = int(np.iinfo(np.int64).max)
 _MOST_JOBS = int(np.iinfo(np.int32).max)
@@ -36,7 +40,7 @@ class _Doubles(Interval):
 
 
 
-class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMixin, BaseEstimator):
+class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Linear multi-class SVM for top-k errors, with a certified duality gap.
 
     Minimises ``lambda / 2 ||W||^2 + 1 / N sum_i w_i loss(W x_i, y_i)`` (with `class_features` ``||V||^2``) with ``lambda = 1 / (C N)``, where ``N`` is the
@@ -53,11 +57,11 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
 
     k : int, default=None
         Of ``top_k`` and ``usunier``: below the number of classes. None: 5, or one less than the number of classes where
-        that is less.
+        that is less. Other losses make no use of it, and ignore it.
 
     rho : array-like, default=None
         Of the weighted losses: weights over the ranks, not increasing. None: (5, 4, 3, 2, 1) / 15, cut to the number of
-        classes less one and scaled to sum 1.
+        classes less one and scaled to sum 1. Other losses ignore it.
 
     cost_matrix : array-like of shape (n_classes, n_classes), default=None
         What it costs to take a row of class i for class j: the margin asked for. At least 0, and 0 on the diagonal; in
@@ -73,7 +77,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         Above 0 the loss is replaced by its Moreau envelope with this parameter. Not of ``softmax``.
 
     temperature : float, default=None
-        Of ``softmax``: T log(sum(exp(z / T))). None: 1, that of logistic regression.
+        Of ``softmax``: T log(sum(exp(z / T))). None: 1, that of logistic regression. Other losses ignore it.
 
     C : float, default=1.0
         Inverse strength of the regularisation.
@@ -159,6 +163,13 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
+    Notes
+    -----
+    There is no ``partial_fit``: a certificate is about all rows at once, and a step on some of them has none. When rows
+    are added, fit to all of them; when a parameter has changed, ``warm_start=True`` begins at the last dual.
+
+    Callbacks of scikit-learn 1.9 (``set_callbacks``) are called after every pass, as `callback` of :meth:`fit` is.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -239,12 +250,26 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def partial_fit(self) -> Any:
+        """There is none: hasattr says so, and who asks is told what there is instead."""
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit: a certificate is about all rows at once. Fit to all rows together; "
+            "warm_start=True begins at the last dual where a parameter has changed, and rows may be files that lie on disk "
+            "(numpy.memmap)."
+        )
+
+    def _html_repr(self):
+        from ._notebook import with_certificate
+
+        return with_certificate(super()._html_repr(), self)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fitting
     def fit(
         self,
         X: MatrixLike,
@@ -254,7 +279,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         callback: Callable[[_core.IterationRecord], bool | None] | None = None,
         margins: MatrixLike | None = None,
         margin_default: float = 1.0,
-    ) -> TopwolfClassifier:
+    ) -> Self:
         """Fit to rows X with labels y.
 
         Parameters
@@ -284,12 +309,15 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         -------
         self
         """
+        callback = self._with_set_callbacks(callback, X, y)
         fitted = self._blank()
         with _core.IeeeArithmetic():
             error = fitted._fit(
                 X, y, sample_weight, eval_set, callback, margins, margin_default, getattr(self, "_dual", None)
             )
         self._become(fitted)
+        if self._own_callback(callback) is not None:
+            callback.finish(self._found())
         if error is not None:
             raise error
         fitted._warn_unless_converged()
@@ -303,7 +331,9 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         features = to_features(X, watched=callback is not None)
         evaluations = self._evaluations(eval_set, watched=callback is not None)
         columns = _core.kept_columns(features, len(self.classes_)) if evaluations else None
-        observer, table = self._observer(callback, evaluations, columns)
+        if self._own_callback(callback) is not None:
+            columns = _core.kept_columns(features, len(self.classes_))
+        observer, table = self._observer(callback, evaluations, columns, working_dtype(X))
         result = _core.train(features, y, len(self.classes_), options, weights, observer)
         if table is not None:
             table.finish()
@@ -319,7 +349,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         Where the command line normalised its rows, `predict` and `decision_function` do so too (`coef_` alone does
         not tell); `fit` would not.
         """
-        classifier, provenance = _core.load_model(file_name(path))
+        classifier, provenance = _core.load_model(file_to_read(path))
         bias, lambda_ = classifier["bias"], provenance["lambda"]
         clf = TopwolfClassifier(
             loss=provenance["loss"].replace("-", "_"),
@@ -333,6 +363,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
             fit_intercept=bias != 0.0,
             intercept_scaling=bias or 1.0,
             center=provenance["mean"] is not None,
+            **parameters_of(provenance["command"]),
         )
         clf.classes_ = from_names(classifier["label_type"], classifier["class_names"])
         clf.n_features_in_ = classifier["d"]
@@ -353,13 +384,13 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         if len(self.classes_) == 2 and classifier["class_features"] is None:
             classifier["weights"] = antisymmetric(classifier["weights"], dtype)
             provenance["primal"] = _core.objective(features, y, 2, options, weights, classifier["weights"])
-        provenance["command"] = repr(self)
+        provenance["command"] = as_call(self)
         self._take(classifier, provenance, dtype)
         self.k_ = result["K"]
         self.trace_ = result["trace"]
         self.solver_choice_ = result["choice"]
 
-    def _warn_unless_converged(self, stacklevel=4):
+    def _warn_unless_converged(self, stacklevel=3 + FRAMES):
         remedies = {
             "iteration_limit": f"max_iter={self.max_iter} passes were made. Increase max_iter",
             "time_limit": f"time_limit={self.time_limit} s passed. Increase time_limit",

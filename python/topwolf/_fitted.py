@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import numbers
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _core
 from ._features import checked, to_features
-from ._labels import check_text, to_names
+from ._labels import check_text, comparable, row_mean, to_names
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
 from ._weights import Certified, Ready, constant_at, from_attributes, rounding_of, seal, sealed, to_attributes, without_claim
@@ -100,7 +101,7 @@ class FittedClassifier(Certified):
         """
         fitted = self._snapshot()
         features = fitted._features(X)
-        labels = fitted._class_numbers(np.asarray(y).ravel())
+        labels = fitted._class_numbers(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         # The fit that was asked gets it, and not one that came meanwhile.
@@ -118,6 +119,15 @@ class FittedClassifier(Certified):
     def _set_temperature(self, temperature):
         self._classifier = {**self._classifier, "temperature": temperature}
         self._ready = Ready()
+
+    @overload
+    def predict_top_k(self, X: MatrixLike, k: int | None = None, return_scores: Literal[False] = False) -> np.ndarray: ...
+
+    @overload
+    def predict_top_k(self, X: MatrixLike, k: int | None = None, *, return_scores: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
+
+    @overload
+    def predict_top_k(self, X: MatrixLike, k: int | None, return_scores: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
 
     def predict_top_k(
         self, X: MatrixLike, k: int | None = None, return_scores: bool = False
@@ -149,10 +159,8 @@ class FittedClassifier(Certified):
     ) -> float:
         """The share of rows whose label is not among the k best classes; k as in `predict_top_k`."""
         labels = self.predict_top_k(X, k)
-        y = np.asarray(y).ravel()
-        if len(y) != len(labels):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(labels)}, {len(y)}]")
-        return float(np.average(~np.any(labels == y[:, None], axis=1), weights=sample_weight))
+        y = comparable(y, self.classes_)
+        return row_mean(lambda: ~np.any(labels == y[:, None], axis=1), len(labels), y, sample_weight)
 
     def mean_cost(
         self,
@@ -164,12 +172,13 @@ class FittedClassifier(Certified):
     ) -> float:
         """The mean cost of `predict`: by `margins` where they are given, else by `cost_matrix`, else 1 for every error."""
         fitted = self._snapshot()
-        chosen, y = fitted._class_numbers(fitted.predict(X)), np.asarray(y).ravel()
-        if len(y) != len(chosen):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(chosen)}, {len(y)}]")
-        own = fitted._class_numbers(y)
-        costs = costs_of(chosen, own, len(fitted.classes_), fitted.cost_matrix, margins, margin_default)
-        return float(np.average(costs, weights=sample_weight))
+        chosen, own = fitted._class_numbers(fitted.predict(X)), fitted._class_numbers(y)
+        return row_mean(
+            lambda: costs_of(chosen, own, len(fitted.classes_), fitted.cost_matrix, margins, margin_default),
+            len(chosen),
+            own,
+            sample_weight,
+        )
 
     def with_classes(self, classes: ArrayLike, class_features: MatrixLike) -> TopwolfClassifier:
         """This classifier for other classes, which need not have been seen in fitting; it must have `class_features`.
@@ -215,6 +224,29 @@ class FittedClassifier(Certified):
         other._take(classifier, {**without_claim(fitted._provenance), **no_loss}, fitted.coef_.dtype)
         return other
 
+    def report(self, X: MatrixLike, y: ArrayLike, path: Path, *, others: Sequence[Any] = (), labels: list[str] | None = None) -> None:
+        """Write a page (HTML, which needs nothing else) on how good this classifier is on rows X with labels y.
+
+        Errors at every k with intervals, classes, confusions, and the certificate; with `others` where they differ, and
+        rows that one alone gets right, as ``topwolf compare`` writes it.
+
+        Parameters
+        ----------
+        X, y : rows and labels
+            Not those of the fit, of which the errors are too low.
+        path : str or path-like
+        others : sequence of fitted classifiers, default=()
+            To be compared with: ours, or any with `decision_function` or `predict_proba` and a score a class.
+        labels : list of str, default=None
+            Names of this one and the others; None: their losses.
+        """
+        check_is_fitted(self)
+        from ._report import report_page
+
+        page = report_page([self._snapshot(), *others], X, y, labels, self._threads())
+        with open(file_name(path), "w", encoding="utf-8") as file:
+            file.write(page)
+
     def save(self, path: Path) -> None:
         """Write a model file that the command line and `load` read. A file that is read-only is refused."""
         _core.save_model(*self._snapshot()._named_model(), file_name(path))
@@ -237,6 +269,7 @@ class FittedClassifier(Certified):
 
     def _class_numbers(self, y):
         """-1 for a label that is none of the classes."""
+        y = comparable(y, self.classes_)
         place = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
         return np.where(self.classes_[place] == y, place, -1).astype(np.int32)
 

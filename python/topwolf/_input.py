@@ -17,6 +17,17 @@ from ._labels import check_text
 from ._structure import check_class_features, check_margins, features_or_none
 
 
+# What a loss by its name makes no use of, so that a grid may go over losses and their parameters at once.
+_UNUSED = {
+    "max_hinge": ("k", "rho", "temperature"),
+    "top_k": ("rho", "temperature"),
+    "usunier": ("rho", "temperature"),
+    "weighted_top_k": ("k", "temperature"),
+    "weighted_usunier": ("k", "temperature"),
+    "softmax": ("k", "rho"),
+}
+
+
 class TrainingInput:
     """The half of :class:`TopwolfClassifier` that comes before the extension is called; its parameters are scikit-learn's to set."""
 
@@ -51,7 +62,7 @@ class TrainingInput:
 
     def _options(self, n, margins, margin_default):
         """What the extension is told about a fit to n rows; their margins go with it."""
-        rho = self.rho
+        k, rho, temperature = (self._used(name) for name in ("k", "rho", "temperature"))
         if rho is not None:
             rho = check_array(rho, ensure_2d=False, dtype=np.float64, order="C", input_name="rho")
             if rho.ndim != 1:
@@ -64,14 +75,14 @@ class TrainingInput:
                 raise ValueError(f"cost_matrix has shape {cost.shape}, but {m} classes need ({m}, {m}).")
         return {
             "loss": self.loss,
-            "k": None if self.k is None else int(self.k),
+            "k": None if k is None else int(k),
             "rho": rho,
             "cost_matrix": cost,
             "class_features": features_or_none(check_class_features(self.class_features, len(self.classes_))),
             "margins": features_or_none(check_margins(margins, n, len(self.classes_), copy=True)),
             "margin_default": float(margin_default),
             "smoothing": float(self.smoothing),
-            "temperature": None if self.temperature is None else float(self.temperature),
+            "temperature": None if temperature is None else float(temperature),
             "C": float(self.C),
             "tolerance": float(self.tol),
             "solver": self.solver,
@@ -82,6 +93,11 @@ class TrainingInput:
             "threads": self._threads(),
             "seed": self._seed(),
         }
+
+    def _used(self, name):
+        """The parameter, or None where the loss makes no use of it."""
+        unused = _UNUSED.get(self.loss, ()) if isinstance(self.loss, str) else ()
+        return None if name in unused else getattr(self, name)
 
     def _centred(self):
         if self.center and not self.fit_intercept:

@@ -1,6 +1,7 @@
 """Class labels between NumPy and a model file, each in its own type."""
 
 import numpy as np
+from sklearn.utils.validation import check_array
 
 _KINDS = {"i": "integer", "u": "integer", "f": "real", "b": "boolean"}
 
@@ -40,3 +41,27 @@ def from_names(kind, names):
     if kind == "boolean":
         return np.array([name.lower() == "true" for name in names])
     return np.array(names)
+
+
+def comparable(y, classes):
+    """y as one dimension of labels; ValueError where none can be a class, because one side is text and the other is not."""
+    y = np.asarray(y).ravel()
+    found = np.asarray(y.tolist()) if y.dtype.kind == "O" and len(y) else y
+    text, wanted = found.dtype.kind in "US", np.asarray(classes.tolist()).dtype.kind in "US"
+    if len(y) and found.dtype.kind in "USbiuf" and text != wanted:
+        raise ValueError(f"y holds {'text' if text else 'numbers'}, but the classes are {'text' if wanted else 'numbers'}: no label could match.")
+    return y
+
+
+def row_mean(values, n, y, sample_weight):
+    """The mean of values() over n rows, which y and the weights must have, too."""
+    weights = None
+    if sample_weight is not None:
+        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight").ravel()
+    if len(y) != n:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
+    if weights is not None and len(weights) != n:
+        raise ValueError(f"sample_weight has {len(weights)} entries, but X has {n} rows.")
+    if weights is not None and not (weights.min() >= 0 and weights.max() > 0):
+        raise ValueError("sample_weight must be at least 0, and above 0 for some row.")
+    return float(np.average(values(), weights=weights))

@@ -1,5 +1,6 @@
 """Names of files, before the extension or the system gets to see them."""
 
+import errno
 import os
 
 
@@ -12,4 +13,15 @@ def file_name(path):
         name.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{name!r} cannot be the name of a file for topwolf: it is not UTF-8.") from None
+    return name
+
+
+def file_to_read(path):
+    """The same of a file that is there: FileNotFoundError and its like as Python raises them, with errno and name."""
+    name = file_name(path)
+    os.stat(name)
+    if os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if not os.access(name, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
     return name

@@ -6,22 +6,25 @@ import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from . import _core
 from ._estimator import TopwolfClassifier
 from ._features import to_features, with_own_indices, working_dtype
 from ._fitted import MatrixLike
+from ._observers import FRAMES, fitting
 from ._weights import antisymmetric, bare_classifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def _metric_of(scoring):
@@ -89,7 +92,9 @@ class TopwolfClassifierCV(TopwolfClassifier):
     Cs : int or array-like of shape (n_cs,), default=9
         The values of C, or how many, log-spaced from 0.01 to 100.
     cv : int, cross-validation generator or iterable, default=5
-        As for :class:`~sklearn.model_selection.GridSearchCV`: an integer stands for that many stratified folds.
+        As for :class:`~sklearn.model_selection.GridSearchCV`: an integer stands for that many stratified folds. One fold, as
+        of a :class:`~sklearn.model_selection.PredefinedSplit`, will do. Splitters that keep groups together are told
+        `groups` of :meth:`fit`.
     scoring : str, callable or None, default=None
         What is to be high on the held-out rows: None is the accuracy, "top5" (or any other number) the share of rows
         whose class is among the five best, "cost" minus the mean cost by `margins` or `cost_matrix`, and
@@ -130,6 +135,8 @@ center, class_weight, n_jobs, random_state, verbose
     status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}
         "time_limit" or "interrupted" where the search was ended before everything was tried; otherwise of the fit to
         all rows.
+    trace_ : dict of ndarrays
+        The end of the fit to all rows: one entry.
     coef_, intercept_, classes_, n_iter_, k_, primal_, dual_, dual_gap_, relative_gap_, n_features_in_
         Of the fit to all rows, as for :class:`TopwolfClassifier`.
 
@@ -208,7 +215,7 @@ center, class_weight, n_jobs, random_state, verbose
     C = property(lambda self: getattr(self, "C_", 1.0))
     warm_start = False
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fitting
     def fit(
         self,
         X: MatrixLike,
@@ -216,33 +223,41 @@ center, class_weight, n_jobs, random_state, verbose
         sample_weight: ArrayLike | None = None,
         margins: MatrixLike | None = None,
         margin_default: float = 1.0,
-    ) -> TopwolfClassifierCV:
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Choose C on folds of X and y, and fit to all rows with it.
 
         Parameters
         ----------
         X, y, sample_weight, margins, margin_default
             As for :meth:`TopwolfClassifier.fit`. A row of weight 0 counts neither in training nor in a score.
+        groups : array-like of shape (n_samples,), default=None
+            For a `cv` that keeps groups of rows together, such as :class:`~sklearn.model_selection.GroupKFold`. Within
+            other meta-estimators ``set_fit_request(groups=True)`` asks for them.
 
         Returns
         -------
         self
         """
+        callbacks = self._with_set_callbacks(None, X, y)
         fitted = self._blank()
         with _core.IeeeArithmetic():
-            result = fitted._search(X, y, sample_weight, margins, margin_default)
+            result = fitted._search(X, y, sample_weight, margins, margin_default, groups)
         self._become(fitted)
+        if callbacks is not None:
+            callbacks.finish(self._found())
         fitted._warn_of_search(result)
         if result["error"] is not None and result["ended"] is None:
             raise result["error"]  # Ctrl-C when there was nothing left to be ended
         return self
 
-    def _search(self, X, y, sample_weight, margins, margin_default, page_of=""):
+    def _search(self, X, y, sample_weight, margins, margin_default, groups=None, page_of=""):
         """Of a blank estimator; returns what the search did, with a page about the call `page_of` where there is one."""
         X, y, weights = self._rows(X, y, sample_weight)
         grid = grid_of(self.Cs)
-        folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in check_cv(self.cv, y, classifier=True).split(X, y)]
-        self._check_folds(folds)
+        folds = [tuple(_row_numbers(part, len(y)) for part in pair) for pair in self._splits(X, y, groups)]
+        if not folds:
+            raise ValueError("cv gives no fold.")
         options = self._search_options(len(y), margins, margin_default)
         judge, metric = None, _metric_of(self.scoring)
         if metric is None:
@@ -291,14 +306,18 @@ center, class_weight, n_jobs, random_state, verbose
         self._take_result(result["refitted"], features, dtype, y, options, weights)
         self.evals_result_ = {}
         self._dual = None
+        # Of the fit to all rows, which nobody looked at, the end is known.
+        end = {"iteration": self.n_iter_, "seconds": result["refitted"]["seconds"], "primal": self.primal_}
+        end |= {"dual": self.dual_, "relative_gap": self.relative_gap_}
+        self.trace_ = {name: np.array([value]) for name, value in end.items()}
 
     def _warn_of_search(self, result):
         if result["at_edge"]:
             best = result["C"][result["best"]]
-            warnings.warn(f"The best C, {best:g}, is an end of Cs; try values beyond it.", UserWarning, stacklevel=4)
+            warnings.warn(f"The best C, {best:g}, is an end of Cs; try values beyond it.", UserWarning, stacklevel=3 + FRAMES)
         if result["complete"] and result["ended"] != "interrupted":
             if self.refit:
-                self._warn_unless_converged(stacklevel=5)
+                self._warn_unless_converged(stacklevel=4 + FRAMES)
             return
         cause = "Ctrl-C" if result["ended"] == "interrupted" else f"time_limit={self.time_limit} s"
         if result["complete"]:
@@ -313,12 +332,14 @@ center, class_weight, n_jobs, random_state, verbose
             )
             if self.refit and self.relative_gap_ > self.tol:
                 sentence += f" The fit to all rows ended at a relative gap of {self.relative_gap_:.2g}, above tol={self.tol:g}."
-        warnings.warn(sentence, ConvergenceWarning, stacklevel=4)  # past fit and its decorator
+        warnings.warn(sentence, ConvergenceWarning, stacklevel=3 + FRAMES)  # past fit and its decorator
 
-    @staticmethod
-    def _check_folds(folds):
-        if len(folds) < 2:
-            raise ValueError(f"cv gives {len(folds)} fold{'s' if len(folds) != 1 else ''}, but at least 2 are needed.")
+    def _splits(self, X, y, groups):
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(y, groups)
+        # What a splitter is told of X is how many rows there are.
+        return check_cv(self.cv, y, classifier=True).split(np.zeros((len(y), 1)), y, groups)
 
     def _judge(self, X, y, folds):
         """Minus the score of weights (m x D) on a fold."""

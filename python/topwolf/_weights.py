@@ -115,10 +115,13 @@ class Certified:
         other.__dict__ = {name: value for name, value in vars(self).copy().items() if name not in self._FITTED}
         return other
 
+    def _found(self):
+        """What the last fit set."""
+        return {name: value for name, value in vars(self).items() if name in self._FITTED}
+
     def _become(self, fitted):
         """In one assignment, which nobody can see half done."""
-        found = {name: value for name, value in vars(fitted).items() if name in self._FITTED}
-        self.__dict__ = {**vars(self._blank()), **found}
+        self.__dict__ = {**vars(self._blank()), **fitted._found()}
 
     def _claim(self, primal, dual, status):
         self.primal_, self.dual_, self.status_ = primal, dual, status

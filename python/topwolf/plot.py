@@ -21,9 +21,28 @@ def _pyplot():
     return plt
 
 
+def _name(fit):
+    """Its loss, or of others their class."""
+    if not isinstance(fit, TopwolfClassifier):
+        return type(fit).__name__
+    return f"{fit.loss}, k = {fit.k_}" if fit.k_ > 1 else f"{fit.loss}"
+
+
+def _best_classes(fit, X, k):
+    """The k best classes of each row, best first; other classifiers' by their scores, which for two classes are one column."""
+    if hasattr(fit, "predict_top_k"):
+        return fit.predict_top_k(X, k=k)
+    scores = np.asarray(fit.decision_function(X) if hasattr(fit, "decision_function") else fit.predict_proba(X))
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    if scores.shape[1] != len(fit.classes_):
+        raise ValueError(f"{type(fit).__name__} has {scores.shape[1]} scores a row for {len(fit.classes_)} classes.")
+    return np.asarray(fit.classes_)[np.argsort(-scores, axis=1, kind="stable")[:, :k]]
+
+
 def _names(fits, labels):
     if labels is None:
-        labels = [getattr(fit, "loss", f"fit {number}") + (f", k = {fit.k_}" if fit.k_ > 1 else "") for number, fit in enumerate(fits)]
+        labels = [_name(fit) for fit in fits]
         labels = [f"{label} ({number + 1})" if labels.count(label) > 1 else label for number, label in enumerate(labels)]
     if len(labels) != len(fits):
         raise ValueError(f"there are {len(labels)} labels for {len(fits)} fits")
@@ -36,6 +55,7 @@ def convergence(*fits: TopwolfClassifier, labels: list[str] | None = None, axes:
     Parameters
     ----------
     *fits : fitted TopwolfClassifier
+        Of a TopwolfClassifierCV the end of the fit to all rows is drawn.
     labels : list of str, default=None
         Names of the fits; None: their losses.
     axes : array of 2 x 2 matplotlib Axes, default=None
@@ -59,10 +79,11 @@ def convergence(*fits: TopwolfClassifier, labels: list[str] | None = None, axes:
         gap = np.maximum(fit.trace_["relative_gap"], np.finfo(float).tiny)
         for column, against in enumerate(("iteration", "seconds")):
             steps = fit.trace_[against]
-            axes[0, column].plot(steps, gap, color=colour, label=label)
+            mark = "o" if len(steps) == 1 else None  # of a search the end is known, which is a point
+            axes[0, column].plot(steps, gap, color=colour, label=label, marker=mark)
             axes[0, column].axhline(fit.tol, color=colour, linewidth=0.8, linestyle=":")
-            axes[1, column].plot(steps, fit.trace_["primal"], color=colour)
-            axes[1, column].plot(steps, fit.trace_["dual"], color=colour, linestyle="--")
+            axes[1, column].plot(steps, fit.trace_["primal"], color=colour, marker=mark)
+            axes[1, column].plot(steps, fit.trace_["dual"], color=colour, linestyle="--", marker=mark)
     for ax in axes[0]:
         ax.set_yscale("log")
     axes[0, 0].set_ylabel("relative duality gap (dotted: tol)")
@@ -78,7 +99,7 @@ def convergence(*fits: TopwolfClassifier, labels: list[str] | None = None, axes:
 
 
 def top_k(
-    clf: TopwolfClassifier | list[TopwolfClassifier],
+    clf: Any,
     X: MatrixLike,
     y: ArrayLike,
     *,
@@ -90,8 +111,9 @@ def top_k(
 
     Parameters
     ----------
-    clf : fitted TopwolfClassifier, or a list of them
-        Several are drawn into one picture.
+    clf : fitted classifier, or a list of them
+        Several are drawn into one picture. Besides ours any with `decision_function` or `predict_proba` and a score a class,
+        such as :class:`~sklearn.svm.LinearSVC` and :class:`~sklearn.linear_model.LogisticRegression`.
     X, y : rows and labels
     ks : list of int, default=None
         None: from 1 to 20, or to the number of classes less one.
@@ -113,7 +135,7 @@ def top_k(
         _, ax = _pyplot().subplots(figsize=(7, 4.5), layout="constrained")
     for fit, label in zip(fits, labels):
         mine = ks if ks is not None else range(1, min(20, len(fit.classes_) - 1) + 1)
-        best = fit.predict_top_k(X, k=max(mine))
+        best = _best_classes(fit, X, max(mine))
         hit = best == np.asarray(y).ravel()[:, None]
         errors = [100 * (1 - hit[:, :k].any(axis=1).mean()) for k in mine]
         ax.plot(list(mine), errors, marker="o", markersize=4, label=label)

@@ -48,7 +48,7 @@ std::vector<double> weights_of(const Dataset& data, const Fold& fold) {
 
 void check_folds(const std::vector<Fold>& folds, const Dataset& data) {
   const std::int64_t n = data.X.rows();
-  if (folds.size() < 2) fail(ErrorKind::option, "there must be at least 2 folds, not {}", folds.size());
+  if (folds.empty()) fail(ErrorKind::option, "there must be at least one fold");
   for (const Fold& fold : folds) {
     if (fold.training.empty() || fold.held_out.empty()) {
       fail(ErrorKind::data, "every fold needs rows for training and rows that are held out");

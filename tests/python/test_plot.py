@@ -52,3 +52,28 @@ def test_bad_input(fits):
         plot.convergence()
     with pytest.raises(ValueError, match="there are 1 labels for 2 fits"):
         plot.convergence(*fits[2], labels=["a"])
+
+
+def test_the_end_of_a_search_is_drawn(fits):
+    from topwolf import TopwolfClassifierCV
+
+    X, y, (one, _) = fits
+    search = TopwolfClassifierCV([0.1, 1.0], cv=2, tol=0.05).fit(X, y)
+    axes = plot.convergence(search, one)
+    assert list(axes[0, 0].lines[0].get_xdata()) == [search.n_iter_]
+    assert list(axes[0, 0].lines[0].get_ydata()) == [search.relative_gap_]
+
+
+def test_others_are_drawn_beside_ours(fits):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    X, y, (one, _) = fits
+    others = [LinearSVC().fit(X, y), LogisticRegression().fit(X, y)]
+    ax = plot.top_k([one, *others], X, y)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["usunier", "LinearSVC", "LogisticRegression"]
+    for line, clf in zip(ax.lines[1:], others):
+        assert line.get_ydata()[0] == pytest.approx(100 * (1 - clf.score(X, y)))
+    few = y < 2
+    two = LinearSVC().fit(X[few], y[few])
+    assert plot.top_k(two, X[few], y[few], ks=[1]).lines[0].get_ydata()[0] == pytest.approx(100 * (1 - two.score(X[few], y[few])))
