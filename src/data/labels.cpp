@@ -167,7 +167,7 @@ Dataset labelled(RawDataset raw) {
 }
 
 Dataset make_dataset(RawDataset raw) {
-  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  const std::int64_t rows = raw.size();
   if (rows == 0) fail(ErrorKind::data, "{}: there are no rows", raw.source);
   const std::string labels_from = raw.labels_from();
   Dataset data = labelled(std::move(raw));
