@@ -209,8 +209,10 @@ constexpr std::array option_rows{
         "read window by window. DATA, and --labels with it, may be a pattern of several files: 'emb_*.npy'."},
     OptionRow{
         "memory", 0, "BYTES", "", "1G", "Conversion", convert,
-        "To .twd: how much of the rows is in memory at a time. .npy and .twd files are read some at a time, or "
-        "several of them, where FROM (and --labels with it) is a pattern such as 'emb_*.npy'; others are loaded."},
+        "To .twd: how much of the rows is in memory at a time. LIBSVM text, .npy and .twd files are read some at a "
+        "time, "
+        "or several .npy or .twd files, where FROM (and --labels with it) is a pattern such as 'emb_*.npy'; others are "
+        "loaded."},
     OptionRow{
         "shuffle", 0, "", "", "", "Conversion", convert,
         "To .twd: in random order. Files are often sorted by class; windows of such rows teach a few classes at a "

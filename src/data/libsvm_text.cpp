@@ -230,9 +230,6 @@ class TextRows final : public RowSource {
     // Columns were counted from index 1 unless told otherwise; an index 0 shows that the file counts from 0.
     shift_ = !options.index_base && zero_found ? 1 : 0;
     cols_ += shift_;
-    if (cols_ > most_columns) {
-      fail(ErrorKind::data, "{}: the rows have {} columns, where at most {} are allowed", name_, cols_, most_columns);
-    }
   }
 
   std::int64_t rows() const override { return static_cast<std::int64_t>(row_begin_.size()) - 1; }
@@ -306,8 +303,14 @@ void check_index_base(const ReadOptions& options) {
 
 SharedRows open_libsvm_rows(const ReadOptions& options, RawDataset& raw) {
   check_index_base(options);
-  if (options.number().of_text() == Precision::float32) return std::make_shared<TextRows<float>>(options, raw);
-  return std::make_shared<TextRows<double>>(options, raw);
+  const bool single = options.number().of_text() == Precision::float32;
+  const SharedRows rows = single ? SharedRows(std::make_shared<TextRows<float>>(options, raw))
+                                 : std::make_shared<TextRows<double>>(options, raw);
+  if (rows->cols() <= most_columns) return rows;
+  ReadOptions from_zero = options;  // one too many; who counts from 0 from the start knows where
+  from_zero.index_base = 0;
+  raw = {};
+  return open_libsvm_rows(from_zero, raw);
 }
 
 RawDataset parse_libsvm(const TextSource& text, const ReadOptions& options, const std::string& name,

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-checkpoint";
-constexpr int format_version = 4;  // of what solvers put into a state
+constexpr int format_version = 5;  // of what solvers put into a state
 
 constexpr const char *the_solver = "the solver", *the_source = "the source of the scores";
 constexpr std::pair<ScoresName, const char*> sources[] = {{ScoresName::weights, "the weights"},
