@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/threads.hpp"
 
@@ -66,6 +67,7 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   ends_.clear();
   entered_.reset();
   ascended_ = 0;
+  part_gain_ = 0.0;
   visited_ = resting_ = epoch_ = rows_ = 0;
   gained_ = 0.0;
   quiet_ = 0.0;
@@ -156,10 +158,9 @@ bool HostBlockAscent::part_ascends() const {
 
 BlockAscent::Step HostBlockAscent::step(Dual& A) {
   enter_part();
-  if (part_ascends()) {  // a step of its own, so that what it gained is known wherever the next one is stopped
-    const double gain = scores_->ascend_part(on_host(A));
+  if (part_ascends()) {  // what it gains is told with the next batch, which may yet be stopped
+    part_gain_ += scores_->ascend_part(on_host(A));
     ascended_ = static_cast<std::int64_t>(*entered_) + 1;
-    return {static_cast<std::int64_t>(part(*entered_).size()), gain, gain > 0.0};
   }
   const auto rows = batch_at(visited_);
   const std::size_t count = rows.size(), group = static_cast<std::size_t>(group_rows_);
@@ -194,14 +195,15 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
     sum.smoothing += one.smoothing;
     sum.moved |= one.moved;
   }
-  out.moved = sum.moved;
+  out.gain = std::exchange(part_gain_, 0.0);
+  out.moved = sum.moved || out.gain > 0.0;
   if (!sum.moved) return out;
   // Once for the batch: the working scores stand for the dual before it until here.
   if (gain_.size() == 1) {
     scores_->add(rows, change_, 1.0);
-    out.gain = sum.gain / problem_.N;
+    out.gain += sum.gain / problem_.N;
   } else {
-    out.gain = take_together(rows, sum, on_host(A)) / problem_.N;
+    out.gain += take_together(rows, sum, on_host(A)) / problem_.N;
   }
   gained_ += out.gain;
   return out;
@@ -363,6 +365,7 @@ void HostBlockAscent::exchange(State& state) {
   state("order", order_);
   state("order_ends", ends_);
   state.count("order_ascended", ascended_);
+  state("order_part_gain", part_gain_);
   state("visited", visited_);
   state.count("visited_rows", rows_);
   state("gained", gained_);

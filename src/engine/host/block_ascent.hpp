@@ -90,7 +90,8 @@ class HostBlockAscent final : public BlockAscent {
   std::vector<std::int64_t> order_;
   std::vector<std::int64_t> ends_;      // of its parts
   std::optional<std::size_t> entered_;  // the part that was
-  std::int64_t ascended_ = 0;           // of the parts, how many have had their step on the face
+  std::int64_t ascended_ = 0;           // of the parts, how many have had their step on the face, ...
+  double part_gain_ = 0.0;              // ... and what the last one gained, until that is told
   std::int64_t visited_ = 0;            // of order_
   std::int64_t rows_ = 0;               // visited so far, ...
   double gained_ = 0.0;                 // ... and what the dual gained by it
