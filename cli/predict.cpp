@@ -118,14 +118,15 @@ int run_predict(const Arguments& arguments) {
   const Numbers numbers = numbers_of(arguments);
   const std::optional<double> margin = arguments.real("reject");
   if (margin && *margin < 0.0) fail(ErrorKind::option, "--reject is {:g}; it must be at least 0", *margin);
-  const RowOptions options = row_options(arguments, path);
+  RowOptions options = row_options(arguments, path);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
+  options.on_disk = can_stay_on_disk(path);
   if (k > model.m())
     fail(ErrorKind::data, "-k is {}, but the model has {}; 1 to {} is allowed", k, counted(model.m(), "class"),
          model.m());
   Warnings warnings;
   RawDataset raw = load_rows_for(model, options, {.labels = false}, warnings.teller());
-  const Features X(std::move(raw.X));
+  const Features X = take_features(raw);
   const Predictor predictor(model, Rows::normalized, threads_of(arguments));
   const int threads = threads_of(arguments);
   const TopK best =

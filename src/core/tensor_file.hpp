@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/atomic_file.hpp"
 #include "topwolf/half.hpp"
 
 namespace topwolf {
@@ -27,6 +28,41 @@ struct Tensor {
 
 // Throws Error{internal} for tensors that no file could hold: equal names, unknown types, negative sizes.
 void write_tensor_file(const std::string& path, std::span<const Tensor> tensors, const std::string& metadata_json);
+
+template <class T>
+constexpr std::string_view dtype_of();
+
+// A tensor file whose tensors need not be in memory: their shapes are known, and their elements come in any order.
+class TensorFileInPlaces {
+ public:
+  // Tensor::data is not looked at.
+  TensorFileInPlaces(const std::string& path, std::span<const Tensor> tensors, std::string metadata_json);
+
+  // The elements from `first` on.
+  template <class T>
+  void put(std::string_view name, std::int64_t first, const std::vector<T>& elements) {
+    file_.write_at(place(name, first), elements.data(), elements.size() * sizeof(T));
+  }
+  template <class T>
+  void get(std::string_view name, std::int64_t first, std::size_t count, std::vector<T>& elements) const {
+    elements.resize(count);
+    file_.read_at(place(name, first), elements.data(), count * sizeof(T));
+  }
+  // All elements are there: the file gets its checksum, for which it is read once, and its name.
+  void finish();
+
+ private:
+  std::size_t place(std::string_view name, std::int64_t first) const;
+  std::string header(const std::string& checksum) const;
+
+  struct Begin {
+    std::size_t offset, element;
+  };
+  std::string path_, metadata_, table_;
+  std::map<std::string, Begin, std::less<>> begin_;
+  std::size_t data_begin_ = 0, data_size_ = 0;
+  AtomicFile file_;
+};
 
 template <class T>
 constexpr std::string_view dtype_of() {
@@ -58,6 +94,9 @@ class TensorFile {
   };
 
   static TensorFile read(const std::string& path);
+  // The same, but that these tensors stay in the file: get() is for the others, place() for these. The checksum is
+  // that of all, for which the file is read once, a few megabytes at a time.
+  static TensorFile read_but(const std::string& path, std::span<const std::string_view> left_out);
   // The bytes of a file already read; path is for messages.
   static TensorFile parse(std::vector<char> bytes, const std::string& path);
   // Error{data} for bytes that no such file begins with.
@@ -71,6 +110,9 @@ class TensorFile {
   bool has(std::string_view name) const { return entries_.find(name) != entries_.end(); }
   const std::string& dtype(std::string_view name) const { return entry(name).dtype; }
   const std::vector<std::int64_t>& shape(std::string_view name) const { return entry(name).shape; }
+
+  // Where a tensor's bytes begin in the file.
+  std::size_t place(std::string_view name) const { return file_data_begin_ + entry(name).begin; }
 
   // The bytes of a tensor of any type, valid while this object lives.
   std::span<const char> bytes(std::string_view name) const { return bytes_of(name, entry(name).dtype); }
@@ -89,8 +131,16 @@ class TensorFile {
   std::string path_;
   std::string metadata_;
   std::map<std::string, Entry, std::less<>> entries_;
+  void check_checksum(const std::string& found, const std::string& stored) const;
+  // The header, but for the checksum, which it returns; data_size: of the file, behind it.
+  struct Checksum {
+    std::string stored, table;
+  };
+  Checksum read_header(std::string_view text, std::size_t data_size, const std::string& path);
+
   std::vector<char> bytes_;  // the whole file; tensors are aligned in it
-  std::size_t data_begin_ = 0;
+  std::size_t data_begin_ = 0, file_data_begin_ = 0;
+  std::map<std::string, std::vector<char>, std::less<>> loaded_;  // with read_but(), in the place of bytes_
 };
 
 }  // namespace topwolf

@@ -148,7 +148,7 @@ std::vector<std::int32_t> map_labels(const RawDataset& raw, const ClassList& cla
 }
 
 Dataset labelled(RawDataset raw) {
-  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  const std::int64_t rows = raw.size();
   const auto unlabelled = std::find(raw.label.begin(), raw.label.end(), -1);
   if (unlabelled != raw.label.end() || static_cast<std::int64_t>(raw.label.size()) != rows) {
     fail(ErrorKind::data, "{}: row {} (counted from 1) has no label", raw.labels_from(),
@@ -161,13 +161,13 @@ Dataset labelled(RawDataset raw) {
   data.y = map_labels(raw, data.classes);
   data.weights = std::move(raw.weights);
   data.index_base = raw.index_base;
-  data.X = Features(std::move(raw.X));
+  data.X = raw.rows ? Features(std::move(raw.rows)) : Features(std::move(raw.X));
   data.source = std::move(raw.source);
   return data;
 }
 
 Dataset make_dataset(RawDataset raw) {
-  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  const std::int64_t rows = raw.size();
   if (rows == 0) fail(ErrorKind::data, "{}: there are no rows", raw.source);
   const std::string labels_from = raw.labels_from();
   Dataset data = labelled(std::move(raw));

@@ -119,7 +119,7 @@ Shard::Shard(Dataset rows, std::int64_t number, int threads) : impl_(std::make_u
     fail(ErrorKind::option, "shards have neither margins row by row nor class features");
   }
   check_labels(rows.y, rows.X.rows(), rows.classes.size());
-  impl_->lengths2 = check_features(rows.X.view(), threads, rows.source);
+  impl_->lengths2 = check_features(rows.X, threads, rows.source);
   if (std::any_of(rows.weights.begin(), rows.weights.end(), [](double w) { return w > 0.0; })) {
     check_weights(rows.weights, rows.X.rows());
   } else if (!rows.weights.empty() && rows.weights.size() != rows.y.size()) {

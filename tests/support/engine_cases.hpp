@@ -12,6 +12,7 @@
 #include "support/plain_joint.hpp"
 #include "support/plain_problem.hpp"
 #include "support/toy_engine.hpp"
+#include "support/windows_of_few.hpp"
 
 namespace topwolf::testing {
 
@@ -75,6 +76,15 @@ inline std::vector<EngineKind> engine_kinds() {
           {"CentredShards64", Storage::csr64, Psi::kronecker, false, true, 2.0, in_shards<4>},
           {"CentredShards32", Storage::dense32, Psi::kronecker, false, true, 2.0, in_shards<4>},
           {"ToyShards", Storage::dense64, Psi::kronecker, false, false, 0.0, toys_in_shards},
+          {"Windows32", Storage::dense32, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"Windows64", Storage::dense64, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsCsr32", Storage::csr32, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsCsr64", Storage::csr64, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsHalf", Storage::half, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsBHalf", Storage::bhalf, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"CentredWindows32", Storage::dense32, Psi::kronecker, false, true, 2.0, make_windows_of_few},
+          {"CentredWindowsFar64", Storage::dense64, Psi::kronecker, false, true, 64.0, make_windows_of_few},
+          {"CentredWindowsCsr64", Storage::csr64, Psi::kronecker, false, true, 2.0, make_windows_of_few},
           {"CentredToy", Storage::dense64, Psi::kronecker, false, true, 2.0, make_toy_engine}};
 }
 

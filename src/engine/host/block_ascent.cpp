@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/threads.hpp"
 
@@ -53,7 +54,8 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   gamma_count_ = 0;
   space_.resize(static_cast<std::size_t>(threads_));
   // With softmax every row is inside of Q, and the dual is not quadratic there.
-  FaceScores* const face = options.accelerate && !problem_.loss.entropic() ? scores_->face() : nullptr;
+  accelerate_ = options.accelerate && !problem_.loss.entropic();
+  FaceScores* const face = accelerate_ ? scores_->face() : nullptr;
   face_.reset();
   if (face) face_.emplace(problem_, *face, lengths2_, threads_);
   curved_.reset();
@@ -62,6 +64,10 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   rest_.assign(n, 0);
   due_.assign(n, 0);
   order_.clear();
+  ends_.clear();
+  entered_.reset();
+  ascended_ = 0;
+  part_gain_ = 0.0;
   visited_ = resting_ = epoch_ = rows_ = 0;
   gained_ = 0.0;
   quiet_ = 0.0;
@@ -107,29 +113,62 @@ BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
       ++resting_;
     }
   }
-  rng_.shuffle(order_);
+  const auto awake = static_cast<std::int64_t>(order_.size());
+  ends_ = scores_->arrange(order_, rng_);
+  ascended_ = 0;
+  entered_.reset();
   visited_ = 0;
   if (groups_ == 1 && epoch_ % epochs_per_trial == 0) groups_ = std::min<std::int64_t>(2, most_groups_);
   const double left = gap();
   // A twentieth of the mean share: those who rest had, when they were seen, a twentieth of the gap between them at
   // most.
   quiet_ = std::isfinite(left) ? 0.05 * left : 0.0;
-  return {static_cast<std::int64_t>(order_.size()), resting_};
+  return {awake * scores_->visits(), resting_};
+}
+
+std::span<const std::int64_t> HostBlockAscent::part(std::size_t p) const {
+  if (p >= ends_.size()) return {};
+  const std::int64_t begin = p == 0 ? 0 : ends_[p - 1];
+  return std::span(order_).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(ends_[p] - begin));
+}
+
+std::size_t HostBlockAscent::part_of(std::int64_t at) const {
+  return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin());
+}
+
+void HostBlockAscent::enter_part() {
+  const std::size_t p = part_of(visited_);
+  if (entered_ == p || p >= ends_.size()) return;
+  entered_.reset();
+  scores_->enter(part(p), part(p + 1));
+  entered_ = p;
 }
 
 std::span<const std::int64_t> HostBlockAscent::batch_at(std::int64_t first) const {
-  return std::span(order_).subspan(
-      static_cast<std::size_t>(first),
-      static_cast<std::size_t>(std::min(groups_ * group_rows_, static_cast<std::int64_t>(order_.size()) - first)));
+  const std::size_t p = part_of(first);
+  if (p >= ends_.size()) return {};
+  return std::span(order_).subspan(static_cast<std::size_t>(first),
+                                   static_cast<std::size_t>(std::min(groups_ * group_rows_, ends_[p] - first)));
+}
+
+bool HostBlockAscent::part_ascends() const {
+  const std::int64_t between = accelerate_ ? scores_->epochs_per_part_ascent() : 0;
+  return between > 0 && epoch_ % between == 0 && entered_ && ascended_ <= static_cast<std::int64_t>(*entered_);
 }
 
 BlockAscent::Step HostBlockAscent::step(Dual& A) {
+  enter_part();
+  if (part_ascends()) {  // what it gains is told with the next batch, which may yet be stopped
+    part_gain_ += scores_->ascend_part(on_host(A));
+    ascended_ = static_cast<std::int64_t>(*entered_) + 1;
+  }
   const auto rows = batch_at(visited_);
   const std::size_t count = rows.size(), group = static_cast<std::size_t>(group_rows_);
   Step out;
   out.rows = static_cast<std::int64_t>(count);
   if (count == 0) {
     order_.clear();
+    ends_.clear();
     visited_ = 0;
     return out;
   }
@@ -156,14 +195,15 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
     sum.smoothing += one.smoothing;
     sum.moved |= one.moved;
   }
-  out.moved = sum.moved;
+  out.gain = std::exchange(part_gain_, 0.0);
+  out.moved = sum.moved || out.gain > 0.0;
   if (!sum.moved) return out;
   // Once for the batch: the working scores stand for the dual before it until here.
   if (gain_.size() == 1) {
     scores_->add(rows, change_, 1.0);
-    out.gain = sum.gain / problem_.N;
+    out.gain += sum.gain / problem_.N;
   } else {
-    out.gain = take_together(rows, sum, on_host(A)) / problem_.N;
+    out.gain += take_together(rows, sum, on_host(A)) / problem_.N;
   }
   gained_ += out.gain;
   return out;
@@ -323,6 +363,9 @@ void HostBlockAscent::exchange(State& state) {
   rng_.exchange(state);
   state.count("ascent_epoch", epoch_);
   state("order", order_);
+  state("order_ends", ends_);
+  state.count("order_ascended", ascended_);
+  state("order_part_gain", part_gain_);
   state("visited", visited_);
   state.count("visited_rows", rows_);
   state("gained", gained_);
@@ -333,7 +376,10 @@ void HostBlockAscent::exchange(State& state) {
   state("gamma_sum", gamma_sum_);
   state.count("gamma_count", gamma_count_, batches_per_judgement);
   state("quiet", quiet_);
-  if (state.restoring()) check_order(state);
+  if (state.restoring()) {
+    check_order(state);
+    entered_.reset();
+  }
   state("share", share_, {problem_.n});
   state("rest", rest_, {problem_.n});
   state("due", due_, {problem_.n});
@@ -350,6 +396,10 @@ void HostBlockAscent::check_order(State& state) const {
   const bool rows = std::all_of(order_.begin(), order_.end(), [&](std::int64_t i) { return i >= 0 && i < problem_.n; });
   if (groups_ < 1) state.refuse("groups");
   if (face_pause_ < 1) state.refuse("face_pause");
+  expected *= scores_->visits();
+  const bool ends = std::is_sorted(ends_.begin(), ends_.end()) && (ends_.empty() ? 0 : ends_.back()) == size &&
+                    (ends_.empty() || ends_.front() >= 0);
+  if (!ends) state.refuse("order_ends");
   if (!rows || (size != 0 && size != expected) || visited_ < 0 || visited_ > size) state.refuse("order");
 }
 

@@ -49,6 +49,10 @@ class HostBlockAscent final : public BlockAscent {
   };
 
   std::span<const std::int64_t> batch_at(std::int64_t first) const;
+  std::span<const std::int64_t> part(std::size_t p) const;
+  std::size_t part_of(std::int64_t at) const;
+  void enter_part();
+  bool part_ascends() const;
   Gain step_group(std::span<const std::int64_t> rows, std::size_t first, std::size_t last, HostDual& A, Space& space);
   void correct(std::span<const std::int64_t> rows, std::size_t first, std::size_t r, double* s, Space& space) const;
   double visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change, Space& space);
@@ -76,6 +80,7 @@ class HostBlockAscent final : public BlockAscent {
   std::int64_t face_pause_ = 1;  // by how many times as many epochs lie between steps on the face, ...
   double face_visits_ = 0.0;     // ... and the visits since the last one
   std::optional<CurvedStep> curved_;
+  bool accelerate_ = false;
   std::vector<double> share_;
   std::vector<std::int64_t> rest_, due_;  // for how many epochs, and the epoch of the next turn
 
@@ -83,9 +88,13 @@ class HostBlockAscent final : public BlockAscent {
   std::int64_t epoch_ = 0;
   double quiet_ = 0.0;  // a share below this is next to none
   std::vector<std::int64_t> order_;
-  std::int64_t visited_ = 0;  // of order_
-  std::int64_t rows_ = 0;     // visited so far, ...
-  double gained_ = 0.0;       // ... and what the dual gained by it
+  std::vector<std::int64_t> ends_;      // of its parts
+  std::optional<std::size_t> entered_;  // the part that was
+  std::int64_t ascended_ = 0;           // of the parts, how many have had their step on the face, ...
+  double part_gain_ = 0.0;              // ... and what the last one gained, until that is told
+  std::int64_t visited_ = 0;            // of order_
+  std::int64_t rows_ = 0;               // visited so far, ...
+  double gained_ = 0.0;                 // ... and what the dual gained by it
   std::int64_t resting_ = 0;
 
   // Of a batch.

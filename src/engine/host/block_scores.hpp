@@ -7,9 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "core/rng.hpp"
 #include "engine/engine.hpp"
 
 namespace topwolf {
+
+class HostDual;
 
 // Some entries (i, j) of an n x m matrix, row by row; columns ascend.
 struct EntryList {
@@ -64,6 +67,21 @@ class BlockScores {
   virtual std::int64_t group_rows() const = 0;                     // the size of group it works best with
   virtual std::int64_t groups_to_begin_with() const { return 1; }  // of a batch
   virtual std::int64_t most_groups() const { return 1; }           // 1: the groups never step at once
+
+  // Puts the rows of an epoch, which ascend, into the random order in which they are visited, each visits() times, and
+  // says where its parts end. What is to be loaded from one part at a time is entered first, with the rows of the part
+  // after it.
+  virtual std::vector<std::int64_t> arrange(std::vector<std::int64_t>& order, Rng& rng) const {
+    rng.shuffle(order);
+    return {static_cast<std::int64_t>(order.size())};
+  }
+  virtual std::int64_t visits() const { return 1; }
+  virtual void enter(std::span<const std::int64_t> /*rows*/, std::span<const std::int64_t> /*next*/) {}
+
+  // Whether the rows of a part, once it was entered, take a step on the face of their own (B1) in every so many epochs,
+  // in the place of one of all rows; 0: never. Returns what D gained.
+  virtual std::int64_t epochs_per_part_ascent() const { return 0; }
+  virtual double ascend_part(HostDual& /*A*/) { return 0.0; }
 
   // These rows are loaded next: their memory may be fetched meanwhile.
   virtual void expect(std::span<const std::int64_t>) const {}
