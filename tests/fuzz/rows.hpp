@@ -52,7 +52,7 @@ inline void check_rows(const RawDataset& raw) {
   if (!data) return;
   check_labels(data->y, rows, data->classes.size());
   attempt([&] {
-    check_features(data->X.view(), 1);
+    check_features(data->X, 1);
     return true;
   });
 }

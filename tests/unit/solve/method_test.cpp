@@ -12,7 +12,7 @@ namespace TOPWOLF_FILE {
 using ::testing::HasSubstr;
 
 Workload dense(double n, double m, double d, double number = sizeof(float)) {
-  return {n, m, d, n * d, number, number, 0.0, 1.0, false, true, false, 1, 1, 1};
+  return {n, m, d, n * d, number, number, 0.0, 1.0, false, true, false, false, 1, 1, 1};
 }
 
 ProcessMemory memory_of(double bytes) {
