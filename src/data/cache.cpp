@@ -138,8 +138,7 @@ struct Shape {
   std::int64_t rows = 0, cols = 0;
 };
 
-// Metadata and labels.
-Shape read_all_but_features(const TensorFile& file, RawDataset& raw) {
+Shape read_metadata(const TensorFile& file, RawDataset& raw) {
   const std::string& path = file.path();
   const json metadata = parse_strict_json(file.metadata(), path, "the metadata");
   raw.source = path;
@@ -157,13 +156,16 @@ Shape read_all_but_features(const TensorFile& file, RawDataset& raw) {
   } catch (const json::exception&) {
     fail_cache(path, "its metadata is incomplete");
   }
+  return shape;
+}
+
+void read_labels(const TensorFile& file, RawDataset& raw) {
   raw.label = take<std::int32_t>(file, "label");
   raw.spelling = read_spellings(file);
   const auto count = static_cast<std::int64_t>(raw.spelling.size());
   if (std::any_of(raw.label.begin(), raw.label.end(), [&](std::int32_t k) { return k < -1 || k >= count; })) {
-    fail_cache(path, "a row has a label that is not in its list");
+    fail_cache(file.path(), "a row has a label that is not in its list");
   }
-  return shape;
 }
 
 Precision precision_of_values(const TensorFile& file) {
@@ -186,15 +188,17 @@ std::int64_t numbers(const TensorFile& file, const char* name) {
 RawDataset read_cache(const std::string& path) {
   const TensorFile file = TensorFile::read(path);
   RawDataset raw;
-  const auto [rows, cols] = read_all_but_features(file, raw);
+  const auto [rows, cols] = read_metadata(file, raw);
   raw.X = read_values(file, rows, cols);
+  read_labels(file, raw);
   return raw;
 }
 
 SharedRows open_cache_rows(const std::string& path, RawDataset& raw) {
   constexpr std::array<std::string_view, 3> features{"values", "row_begin", "column"};
   const TensorFile file = TensorFile::read_but(path, features);
-  const auto [rows, cols] = read_all_but_features(file, raw);
+  const auto [rows, cols] = read_metadata(file, raw);
+  read_labels(file, raw);
   RowsInFile what{path, rows, cols, precision_of_values(file), file.place("values")};
   const std::int64_t stored = numbers(file, "values");
   std::int64_t cells = 0;

@@ -114,7 +114,7 @@ BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
     }
   }
   const auto awake = static_cast<std::int64_t>(order_.size());
-  ends_ = scores_->arrange(order_, rng_);
+  ends_ = order_.empty() ? std::vector<std::int64_t>() : scores_->arrange(order_, rng_);
   ascended_ = 0;
   entered_.reset();
   visited_ = 0;
@@ -397,9 +397,10 @@ void HostBlockAscent::check_order(State& state) const {
   if (groups_ < 1) state.refuse("groups");
   if (face_pause_ < 1) state.refuse("face_pause");
   expected *= scores_->visits();
-  const bool ends = std::is_sorted(ends_.begin(), ends_.end()) && (ends_.empty() ? 0 : ends_.back()) == size &&
-                    (ends_.empty() || ends_.front() >= 0);
-  if (!ends) state.refuse("order_ends");
+  std::int64_t end = 0;  // no part is empty
+  const bool ends =
+      std::all_of(ends_.begin(), ends_.end(), [&](std::int64_t next) { return std::exchange(end, next) < next; });
+  if (!ends || end != size) state.refuse("order_ends");
   if (!rows || (size != 0 && size != expected) || visited_ < 0 || visited_ > size) state.refuse("order");
 }
 
