@@ -37,6 +37,7 @@ TrainOptions options_over(const Arguments& arguments, TrainOptions own) {
   own.time_limit_s = arguments.real("time-limit");
   own.should_stop = [] { return held_signal() != 0; };
   own.threads = threads_of(arguments);
+  if (arguments.has("device")) own.device = arguments.text("device");
   own.seed = seed_of(arguments);
   check(own);
   return own;

@@ -204,6 +204,10 @@ constexpr std::array option_rows{
     OptionRow{"scores", 0, "auto|weights|gram", "auto|weights|gram", "auto", "Solver", training,
               "How block holds the scores: from the weights, or all of them with the matrix X X^T; auto takes what "
               "should be faster."},
+    OptionRow{
+        "device", 0, "cpu|cuda|cuda:N", "cpu|cuda", "cpu", "Solver", training | audit,
+        "Who multiplies: this machine's cores, or the NVIDIA GPU of that number (cuda is the first), in a build with "
+        "CUDA."},
     OptionRow{"tolerance", 0, "T", "", "1e-3", "Solver", training,
               "Stop when gap <= T * primal; off by default where --absolute-gap is given."},
     OptionRow{"tolerance", 0, "T", "", "1e-4", "Solver", audit,

@@ -22,6 +22,7 @@ TrainOptions training_options(const Arguments& arguments) {
   set_bias(arguments, options);
   options.memory = arguments.bytes("memory");
   options.threads = threads_of(arguments);
+  if (arguments.has("device")) options.device = arguments.text("device");
   options.seed = seed_of(arguments);
   options.checkpoints.path = arguments.text("checkpoint");
   options.checkpoints.resume = arguments.text("resume");

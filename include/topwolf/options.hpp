@@ -86,7 +86,9 @@ struct TrainOptions {
   // Bytes that the process may take in all; none: what the system allows. Rows on disk are loaded where there is room
   // for them, and are otherwise read window by window, as large as the rest of this allows.
   std::optional<std::int64_t> memory;
-  int threads = 0;          // 0: all cores the process may use
+  int threads = 0;  // 0: all cores the process may use
+  // Who multiplies: "cpu", "cuda" or "cuda:1", the GPU of that number. The certificate is the same kind of proof.
+  std::string device = "cpu";
   std::uint64_t seed = 0;   // of the solvers that draw random numbers; the same seed gives the same bits
   bool keep_dual = false;   // return the dual A as well
   SparseRows start;         // a dual to begin with (n x m), from a run on the same rows; without rows: none

@@ -58,6 +58,7 @@ TrainOptions options_from(const nb::dict& given) {
   options.time_limit_s = nb::cast<std::optional<double>>(given["time_limit"]);
   options.bias = nb::cast<double>(given["bias"]);
   options.center = nb::cast<bool>(given["center"]);
+  options.device = nb::cast<std::string>(given["device"]);
   options.threads = nb::cast<int>(given["threads"]);
   options.seed = nb::cast<std::uint64_t>(given["seed"]);
   options.keep_dual = nb::cast<bool>(given["keep_dual"]);

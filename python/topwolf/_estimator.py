@@ -120,6 +120,10 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         Threads. None: all cores the process may use, or OMP_NUM_THREADS. A forked child (multiprocessing, joblib, a
         server that loads before it forks) starts threads of its own.
 
+    device : str, default="cpu"
+        Who multiplies: "cpu", or the NVIDIA GPU "cuda", or the one of that number, "cuda:1", in a build with CUDA. The
+        certificate is the same kind of proof, and needs no GPU to be verified. Not with `class_features`.
+
     random_state : int, RandomState instance or None, default=None
         Seed of the order in which rows are visited; None: 0. The same seed gives the same bits, on any number of threads.
 
@@ -201,6 +205,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
         "n_jobs": [Interval(numbers.Integral, None, _MOST_JOBS, closed="right"), None],
+        "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -226,6 +231,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         class_weight: Mapping[Any, float] | str | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -247,6 +253,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

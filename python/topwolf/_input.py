@@ -90,6 +90,7 @@ class TrainingInput:
             "time_limit": None if self.time_limit is None else float(self.time_limit),
             "bias": float(self.intercept_scaling) if self.fit_intercept else 0.0,
             "center": self._centred(),
+            "device": self.device,
             "threads": self._threads(),
             "seed": self._seed(),
         }

@@ -109,7 +109,7 @@ class TopwolfClassifierCV(TopwolfClassifier):
         As for :class:`TopwolfClassifier`, or "auto", which chooses it, with `k`; then `k`, `rho`, `smoothing` and
         `temperature` are not given. Scorers of scikit-learn's say no k: 1 is taken.
     k, rho, cost_matrix, class_features, smoothing, temperature, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
-center, class_weight, n_jobs, random_state, verbose
+center, class_weight, n_jobs, device, random_state, verbose
         As for :class:`TopwolfClassifier`; `time_limit` is for the search and the fit to all rows together. With `center`
         the folds share the mean of all rows, for which no label is looked at.
 
@@ -184,6 +184,7 @@ center, class_weight, n_jobs, random_state, verbose
         center: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -208,6 +209,7 @@ center, class_weight, n_jobs, random_state, verbose
         self.center = center
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/engine.hpp"
@@ -12,6 +13,7 @@
 namespace topwolf {
 
 struct EngineOptions {
+  std::string device = "cpu";                 // or "cuda", "cuda:1"
   int threads = 0;                            // 0: all cores the process may use
   bool gram = false;                          // block ascent has its scores from a Gram matrix, not from weights: ...
   std::shared_ptr<const Gram> shared_gram{};  // ... from this one; null: from one of its own

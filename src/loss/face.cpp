@@ -10,7 +10,7 @@
 namespace topwolf {
 namespace {
 
-using Ranked = RowScratch::Ranked;  // here: beta and the place of the entry in alpha
+// Ranked holds, here, beta and the place of the entry in alpha.
 constexpr double tightness = 1e-10;
 
 // The entries other than y, largest beta first; returns the place of y.

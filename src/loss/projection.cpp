@@ -1,10 +1,5 @@
-// The exact projection onto the dual set (L5) and the Moreau envelope (L4), which is made of it.
-//
-// Every alpha in Q sums to 0, so a may be shifted to a_y = 0. What remains is b_j = a_y - a_j for j != y, sorted
-// decreasingly, and isotonic regression (pool adjacent violators) of b - zeta rho. A pool is kept as its first value
-// and small differences to it, so that |a| = 1e9 loses no feasibility: a pooled member gets
-// beta_j = mean(rho) + (b_j - mean(b)), in which the large parts never meet. Keys that are equal stay equal, whatever
-// their size: where rho is nothing beside them, ties share it and everybody else gets nothing.
+// The exact projection onto the dual set (L5) and the Moreau envelope (L4), which is made of it: which classes matter,
+// and, where one weight is all there is, everything. What becomes of a list of classes is in sorted_keys.hpp.
 
 #include <algorithm>
 #include <limits>
@@ -16,81 +11,14 @@
 namespace topwolf {
 namespace {
 
-using Ranked = RowScratch::Ranked;
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 constexpr double largest_key = 1e300;  // sums of a few thousand are still numbers
 
-double rho_at(const Loss& loss, std::int64_t rank) {
-  return rank < loss.K() ? loss.rho[static_cast<std::size_t>(rank)] : 0.0;
-}
-
-double level(const PooledBlock& block, double zeta) {
-  return block.first + block.deviation - zeta * block.weight;
-}
-
-double pooled_beta(const PooledBlock& block, double zeta, double b) {
-  return zeta * block.weight + ((b - block.first) - block.deviation);
-}
-
-// Non-increasing regression of ranked.key - zeta rho; the blocks cover the list in order.
-void pool_adjacent_violators(const Loss& loss, double zeta, const std::vector<Ranked>& ranked,
-                             std::vector<PooledBlock>& blocks) {
-  blocks.clear();
-  for (std::int64_t r = 0; r < static_cast<std::int64_t>(ranked.size()); ++r) {
-    PooledBlock last{ranked[static_cast<std::size_t>(r)].key, 0.0, rho_at(loss, r), r, r + 1};
-    while (!blocks.empty()) {
-      const PooledBlock& left = blocks.back();
-      const double apart = last.first - left.first;
-      const double rise = apart + (last.deviation - left.deviation) - zeta * (last.weight - left.weight);
-      if (!(rise > 0.0)) break;
-      const double n_left = static_cast<double>(left.end - left.begin);
-      const double n_last = static_cast<double>(last.end - last.begin);
-      const double share = n_last / (n_left + n_last);
-      last = {left.first, left.deviation + share * (apart + last.deviation - left.deviation),
-              left.weight + share * (last.weight - left.weight), left.begin, last.end};
-      blocks.pop_back();
-    }
-    blocks.push_back(last);
-  }
-}
-
-// The root theta of sum_j beta_j(theta) = theta, and with it the number of blocks that are saturated (level >= theta).
-struct Threshold {
-  double theta;
-  std::size_t saturated;
-};
-
-// Sweeps theta downwards over the breakpoints {b_j} and {levels}. Between two of them
-// sum_j beta_j - theta = saturated_sum + open_sum - (open + 1) theta, open being the b_j > theta of blocks with
-// level < theta.
-Threshold find_threshold(const Loss& loss, const std::vector<Ranked>& b, const std::vector<PooledBlock>& blocks) {
-  double theta = std::min(loss.rho_sum(), b.front().key);  // the sum of beta is at most that of rho
-  double saturated_sum = 0.0, open_sum = 0.0;
-  std::size_t saturated = 0;
-  std::int64_t next = 0;  // first b not yet counted, in an open block or beyond theta
-
-  const auto saturate = [&] {
-    const PooledBlock& block = blocks[saturated++];
-    for (std::int64_t r = block.begin; r < std::min(next, block.end); ++r)
-      open_sum -= b[static_cast<std::size_t>(r)].key;
-    saturated_sum += static_cast<double>(block.end - block.begin) * block.weight;
-    next = std::max(next, block.end);
-  };
-  const auto open_end = [&] { return saturated == 0 ? std::int64_t{0} : blocks[saturated - 1].end; };
-
-  while (true) {
-    while (saturated < blocks.size() && level(blocks[saturated], 1.0) >= theta) saturate();
-    while (next < static_cast<std::int64_t>(b.size()) && b[static_cast<std::size_t>(next)].key >= theta) {
-      open_sum += b[static_cast<std::size_t>(next++)].key;
-    }
-    double breakpoint = 0.0;
-    if (saturated < blocks.size()) breakpoint = std::max(breakpoint, level(blocks[saturated], 1.0));
-    if (next < static_cast<std::int64_t>(b.size()))
-      breakpoint = std::max(breakpoint, b[static_cast<std::size_t>(next)].key);
-    const double root = (saturated_sum + open_sum) / static_cast<double>(next - open_end() + 1);
-    if (root >= breakpoint || breakpoint <= 0.0) return {std::clamp(root, 0.0, theta), saturated};
-    theta = breakpoint;
-  }
+// The list in the scratch, with room for one key more.
+SortedKeys list_of(RowScratch& scratch) {
+  const std::size_t size = scratch.ranked.size();
+  if (scratch.blocks.size() <= size) scratch.blocks.resize(size + 1);
+  return {scratch.ranked.data(), static_cast<std::int64_t>(size), scratch.blocks.data(), 0};
 }
 
 void finish(std::int64_t y, double beta_sum, SparseRow& alpha) {
@@ -133,140 +61,21 @@ bool extend_candidates(double level, std::int64_t y, double floor, RowScratch& s
   return true;
 }
 
-// Entries of at most this get beta = 0: where all blocks with weight are saturated nothing below them moves.
-double lowest_level(const Loss& loss, const std::vector<PooledBlock>& blocks, const Threshold& at) {
-  const auto weighted = std::partition_point(blocks.begin(), blocks.end(),
-                                             [&](const PooledBlock& block) { return block.begin < loss.K(); });
-  const auto last = static_cast<std::size_t>(weighted - blocks.begin()) - 1;
-  return last < at.saturated ? level(blocks[last], 1.0) : at.theta;
-}
-
 bool project_usunier(const Loss& loss, RowView before, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
   constexpr double floor = 0.0;  // theta is at least 0
   if (!guess_candidates(loss, before, y, floor, scratch)) return false;
-  const auto& b = scratch.ranked;
-  if (b.empty()) return true;
+  if (scratch.ranked.empty()) return true;
+  const LossView view = view_of(loss);
+  SortedKeys keys{};
   Threshold at{};
   do {
-    pool_adjacent_violators(loss, 1.0, b, scratch.blocks);
-    at = find_threshold(loss, b, scratch.blocks);
-  } while (extend_candidates(lowest_level(loss, scratch.blocks, at), y, floor, scratch));
-  const auto [theta, saturated] = at;
-
-  double beta_sum = 0.0;
-  for (std::size_t i = 0; i < scratch.blocks.size(); ++i) {
-    const PooledBlock& block = scratch.blocks[i];
-    for (std::int64_t r = block.begin; r < block.end; ++r) {
-      const auto& [key, j] = b[static_cast<std::size_t>(r)];
-      const double beta = i < saturated ? pooled_beta(block, 1.0, key) : key - theta;
-      if (!(beta > 0.0)) continue;
-      beta_sum += beta;
-      alpha.push_back({j, -beta});
-    }
-  }
+    keys = list_of(scratch);
+    pool_adjacent_violators(view, 1.0, keys);
+    at = find_threshold(view, keys);
+  } while (extend_candidates(lowest_level(view, keys, at), y, floor, scratch));
+  const double beta_sum = write_usunier(keys, at, [&](std::int32_t j, double beta) { alpha.push_back({j, -beta}); });
   if (!alpha.empty()) finish(y, beta_sum, alpha);
   return true;
-}
-
-// phi'(zeta) = sum(rho) x_y - sum_j rho_j x_(j) and its slope; x is the regression with b_y = zeta sum(rho) in the
-// list.
-struct Slope {
-  double value;
-  double slope;
-};
-
-class TopKLine {
- public:
-  TopKLine(const Loss& loss, std::int64_t y, RowScratch& scratch)
-      : loss_(loss), y_(y), scratch_(scratch), rho_sum_(loss.rho_sum()) {}
-
-  // Puts y at its place for zeta, regresses, and returns phi'(zeta).
-  Slope at(double zeta) {
-    place_label(zeta * rho_sum_);
-    pool_adjacent_violators(loss_, zeta, scratch_.ranked, scratch_.blocks);
-    const PooledBlock& own = block_of(label_rank_);
-    const double own_rate = rate(own);
-    Slope result{0.0, 0.0};
-    for (const PooledBlock& block : scratch_.blocks) {
-      if (block.begin >= loss_.K()) break;
-      const double weight = static_cast<double>(block.end - block.begin) * block.weight;
-      // x_y - x_block, large parts first.
-      const double apart =
-          (own.first - block.first) + (own.deviation - block.deviation) - zeta * (own.weight - block.weight);
-      result.value += weight * apart;
-      result.slope += weight * (own_rate - rate(block));
-    }
-    return result;
-  }
-
-  // Entries of at most this get beta = 0 at this zeta, wherever else they may be.
-  double lowest_level(double zeta) const {
-    if (static_cast<std::int64_t>(scratch_.ranked.size()) < loss_.K()) return minus_infinity;
-    const PooledBlock& last = block_of(loss_.K() - 1);
-    return level(last, zeta);
-  }
-
-  void write(double zeta, SparseRow& alpha) const {
-    double beta_sum = 0.0;
-    for (const PooledBlock& block : scratch_.blocks) {
-      for (std::int64_t r = block.begin; r < block.end; ++r) {
-        if (r == label_rank_) continue;
-        const auto& [key, j] = scratch_.ranked[static_cast<std::size_t>(r)];
-        const double beta = pooled_beta(block, zeta, key);
-        if (!(beta > 0.0)) continue;
-        beta_sum += beta;
-        alpha.push_back({j, -beta});
-      }
-    }
-    if (!alpha.empty()) finish(y_, beta_sum, alpha);
-  }
-
- private:
-  // Derivative of the block's level with respect to zeta.
-  double rate(const PooledBlock& block) const {
-    const bool has_label = block.begin <= label_rank_ && label_rank_ < block.end;
-    return (has_label ? rho_sum_ / static_cast<double>(block.end - block.begin) : 0.0) - block.weight;
-  }
-
-  const PooledBlock& block_of(std::int64_t rank) const {
-    return *std::partition_point(scratch_.blocks.begin(), scratch_.blocks.end(),
-                                 [&](const PooledBlock& block) { return block.end <= rank; });
-  }
-
-  // The list is sorted but for the label, which moves to where its new key belongs.
-  void place_label(double key) {
-    auto& ranked = scratch_.ranked;
-    const Ranked label{key, static_cast<std::int32_t>(y_)};
-    if (label_rank_ >= 0) ranked.erase(ranked.begin() + label_rank_);
-    const auto at = std::lower_bound(ranked.begin(), ranked.end(), label);
-    label_rank_ = at - ranked.begin();
-    ranked.insert(at, label);
-  }
-
-  const Loss& loss_;
-  std::int64_t y_;
-  RowScratch& scratch_;
-  const double rho_sum_;
-  std::int64_t label_rank_ = -1;
-};
-
-// phi' is monotone and piecewise linear: Newton from inside a bracket ends on the root's piece, bisection keeps it
-// safe.
-double find_zeta(TopKLine& line) {
-  double low = 0.0, high = 1.0, zeta = 1.0;
-  Slope here = line.at(1.0);
-  if (here.value <= 0.0) return 1.0;
-  constexpr int limit = 200;
-  for (int i = 0; i < limit && high - low > 0.0; ++i) {
-    double next = here.slope > 0.0 ? zeta - here.value / here.slope : low;
-    if (!(next > low && next < high)) next = 0.5 * (low + high);
-    if (next == zeta || next == low || next == high) break;
-    zeta = next;
-    here = line.at(zeta);
-    if (here.value == 0.0) break;
-    (here.value < 0.0 ? low : high) = zeta;
-  }
-  return zeta;
 }
 
 // Here K classes besides y have a place in the list, however low their keys.
@@ -282,11 +91,18 @@ bool project_top_k(const Loss& loss, RowView before, std::int64_t y, SparseRow& 
     lift_lowest_keys(y, scratch.key);
     guess_candidates(loss, before, y, minus_infinity, scratch);
   }
+  const LossView view = view_of(loss);
   while (true) {
-    TopKLine line(loss, y, scratch);
-    const double zeta = line.at(0.0).value >= 0.0 ? 0.0 : find_zeta(line);
+    scratch.ranked.push_back({});  // room for y
+    SortedKeys keys = list_of(scratch);
+    --keys.size;
+    TopKLine line(view, y, keys);
+    const double zeta = find_zeta(line);
     if (extend_candidates(line.lowest_level(zeta), y, minus_infinity, scratch)) continue;
-    if (zeta > 0.0) line.write(zeta, alpha);
+    if (zeta > 0.0) {
+      const double beta_sum = line.write(zeta, [&](std::int32_t j, double beta) { alpha.push_back({j, -beta}); });
+      if (!alpha.empty()) finish(y, beta_sum, alpha);
+    }
     return true;
   }
 }

@@ -2,12 +2,13 @@
 // beyond a scratch that the caller keeps. Formula ids (L1, ...) are those of ledger.md.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <variant>
 #include <vector>
 
+#include "loss/both.hpp"
+#include "loss/sorted_keys.hpp"
 #include "topwolf/dataset.hpp"
 #include "topwolf/loss.hpp"
 
@@ -21,7 +22,7 @@ using RowView = std::span<const Entry>;
 // are 1 everywhere but at y.
 struct RowMargins {
   RowMargins() = default;
-  RowMargins(const double* m_values) : values(m_values) {}
+  TOPWOLF_BOTH RowMargins(const double* m_values) : values(m_values) {}
 
   const double* values = nullptr;  // m; null: what follows
   double other = 1.0;
@@ -30,12 +31,19 @@ struct RowMargins {
   const double* exception = nullptr;
 };
 
-inline double margin(const RowMargins& delta, std::int64_t j, std::int64_t y) {
+TOPWOLF_BOTH inline double margin(const RowMargins& delta, std::int64_t j, std::int64_t y) {
   if (delta.values) return delta.values[j];
   if (j == y) return 0.0;
-  const std::int32_t* const end = delta.column + delta.exceptions;
-  const std::int32_t* const at = std::lower_bound(delta.column, end, static_cast<std::int32_t>(j));
-  return at != end && *at == j ? delta.exception[at - delta.column] : delta.other;
+  std::int64_t low = 0, high = delta.exceptions;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (delta.column[middle] < j) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < delta.exceptions && delta.column[low] == j ? delta.exception[low] : delta.other;
 }
 
 // Row i of margins in float64, dense or sparse: nothing else here knows how anything is stored.
@@ -53,32 +61,12 @@ inline RowMargins row_margins(const Margins& margins, std::int64_t i) {
   return row;
 }
 
-// Neighbours of the sorted list that isotonic regression has pooled (see projection.cpp).
-struct PooledBlock {
-  double first;      // value of the first (largest) member
-  double deviation;  // mean of member values, minus first
-  double weight;     // mean of the members' rho
-  std::int64_t begin, end;
-};
-
 // Memory for one row at a time; one per thread.
 struct RowScratch {
-  struct Ranked {
-    double key;
-    std::int32_t column;
-    // Largest key first; of equal keys the lower class.
-    bool operator<(const Ranked& other) const { return key > other.key || (key == other.key && column < other.column); }
-  };
   std::vector<double> key, copy, a, more;
   std::vector<std::int32_t> picked;
   std::vector<Ranked> ranked;
   std::vector<PooledBlock> blocks;
-};
-
-// What a vertex says besides itself.
-struct VertexValue {
-  double phi;  // Phi(s) = <c - s, u>, and T H(beta) with softmax
-  double c_u;  // worth(u)
 };
 
 // L3. The Frank-Wolfe vertex u of the dual set at scores s: at most K + 1 non-zeros; ties go to the lower class. With

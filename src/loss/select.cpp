@@ -52,7 +52,7 @@ KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector
 }
 
 void collect_keys(const std::vector<double>& key, double threshold, double floor, std::vector<std::int32_t>& picked,
-                  std::vector<RowScratch::Ranked>& out) {
+                  std::vector<Ranked>& out) {
   // Room for all classes: the kernel does not look where it ends.
   if (picked.size() < key.size()) picked.resize(key.size());
   const std::int64_t count =

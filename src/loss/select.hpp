@@ -24,6 +24,6 @@ KeyBounds bound_keys(const std::vector<double>& key, std::int64_t K, std::vector
 
 // All keys >= threshold and > floor, largest first; of equal keys the lower class first. `picked` is scratch.
 void collect_keys(const std::vector<double>& key, double threshold, double floor, std::vector<std::int32_t>& picked,
-                  std::vector<RowScratch::Ranked>& out);
+                  std::vector<Ranked>& out);
 
 }  // namespace topwolf

@@ -26,21 +26,17 @@ VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::i
   auto& ranked = scratch.ranked;
   collect_keys(scratch.key, bounds.kth, floor, scratch.picked, ranked);
 
-  VertexValue value{0.0, 0.0};
   double beta_sum = 0.0;  // over j != y
-  const std::size_t count = std::min(ranked.size(), static_cast<std::size_t>(K));
-  for (std::size_t r = 0; r < count; ++r) {
-    const auto [key, j] = ranked[r];
-    value.phi += loss.rho[r] * (key - s_y);
-    if (j == y) continue;  // beta_y cancels in u
-    value.c_u += loss.rho[r] * margin(delta, j, y);
-    beta_sum += loss.rho[r];
-    u.push_back({j, -loss.rho[r]});
-  }
-  // Top-k's max(0, .): a sum that is not positive puts no weight anywhere.
+  const SortedKeys keys{ranked.data(), static_cast<std::int64_t>(ranked.size()), nullptr, 0};
+  const VertexValue value = sorted_vertex(
+      view_of(loss), s_y, y, keys, [&](std::int32_t j) { return margin(delta, j, y); },
+      [&](std::int32_t j, double rho) {
+        beta_sum += rho;
+        u.push_back({j, -rho});
+      });
   if (!(value.phi > 0.0)) {
     u.clear();
-    return {0.0, 0.0};
+    return value;
   }
   u.push_back({static_cast<std::int32_t>(y), beta_sum});
   sort_by_class(u);

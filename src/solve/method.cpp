@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/fail.hpp"
+#include "engine/device_name.hpp"
 #include "solve/solvers.hpp"
 
 namespace topwolf {
@@ -26,10 +27,14 @@ Workload alone_on(const Workload& work) {
   return alone;
 }
 
-bool choose_gram(const Workload& work, ScoresName asked, const ProcessMemory& memory, std::string& why) {
+bool choose_gram(const Workload& work, ScoresName asked, bool gpu, const ProcessMemory& memory, std::string& why) {
   if (asked != ScoresName::automatic) {
     why = "as asked";
     return asked == ScoresName::gram;
+  }
+  if (gpu) {
+    why = "a GPU makes cheap products";
+    return false;
   }
   if (work.sparse) {
     why = "sparse rows make cheap products";
@@ -102,7 +107,7 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
   method.name = to_string(method.solver);
   if (method.solver == SolverName::block) {
     std::string why;
-    method.gram = choose_gram(alone, options.scores, memory, why);
+    method.gram = choose_gram(alone, options.scores, cuda_index(options.device).has_value(), memory, why);
     method.choice =
         fmt::format("block ascent with scores from the {}: {}", method.gram ? "Gram matrix" : "weights", why);
   } else {

@@ -6,6 +6,7 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "engine/device_name.hpp"
 
 namespace topwolf {
 namespace {
@@ -48,6 +49,10 @@ void check(const TrainOptions& options) {
   if (options.scores != ScoresName::automatic && !block) {
     fail(ErrorKind::option, "{} belongs to the block solver, but {} is {}", Field{"scores"}, Field{"solver"},
          to_string(options.solver));
+  }
+  if (cuda_index(options.device) && options.scores == ScoresName::gram) {
+    fail(ErrorKind::option, "{} keeps weights; {} is for {}", Field{"device", "cuda"}, Field{"scores", "gram"},
+         Field{"device", "cpu"});
   }
   resolve_threads(options.threads);
 }

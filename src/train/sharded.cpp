@@ -10,6 +10,7 @@
 #include "core/hash.hpp"
 #include "core/ieee.hpp"
 #include "core/threads.hpp"
+#include "engine/device_name.hpp"
 #include "engine/shards/sharded_engine.hpp"
 #include "solve/method.hpp"
 #include "solve/solvers.hpp"
@@ -51,6 +52,9 @@ void check_sharded(const TrainOptions& options) {
   }
   if (options.scores == ScoresName::gram) {
     fail(ErrorKind::option, "{} wants all rows in one place", Field{"scores", to_string(ScoresName::gram)});
+  }
+  if (cuda_index(options.device)) {
+    fail(ErrorKind::option, "shards are visited by this machine's cores: {}", Field{"device", "cpu"});
   }
 }
 

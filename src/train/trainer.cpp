@@ -86,7 +86,7 @@ RowLengths spread_of(std::vector<double> lengths2) {
 }  // namespace
 
 Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits, EngineFactory factory)
-    : factory_(std::move(factory)), data_(std::move(data)) {
+    : factory_(std::move(factory)), device_(options.device), data_(std::move(data)) {
   check(options);
   // Who looks on must know the columns before rows on disk are read: there all are kept.
   const bool on_disk = data_.X.source() != nullptr;
@@ -143,7 +143,7 @@ void Trainer::choose_place(const TrainOptions& options, int workers, std::int64_
 }
 
 Trainer::Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options, EngineFactory factory)
-    : factory_(std::move(factory)), psi_(&psi) {
+    : factory_(std::move(factory)), device_(options.device), psi_(&psi) {
   check(options);
   const std::int64_t n = psi.examples(), m = psi.classes();
   if (n == 0) fail(ErrorKind::data, "there are no examples to train on");
@@ -172,7 +172,8 @@ void Trainer::prepare_shared() {
 }
 
 void Trainer::make_own_engine() {
-  engine_ = factory_(problem_, {.threads = threads_,
+  engine_ = factory_(problem_, {.device = device_,
+                                .threads = threads_,
                                 .gram = method_.gram,
                                 .shared_gram = gram_,
                                 .classes = map_,
@@ -187,6 +188,7 @@ std::unique_ptr<Trainer> Trainer::with_weights(std::vector<double> weights, int 
 
 Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
     : factory_(rows.factory_),
+      device_(rows.device_),
       data_(rows.data_),
       columns_(rows.columns_),
       X_(rows.X_),

@@ -95,6 +95,7 @@ class Trainer {
   Start start_for(const TrainOptions& options, bool warm, double earlier_lambda);
 
   EngineFactory factory_;
+  std::string device_ = "cpu";  // where the engine is
   Dataset data_;
   std::vector<std::int32_t> columns_;  // that are trained on; empty: all
   Features X_;                         // on these, dense where that is faster

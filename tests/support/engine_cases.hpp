@@ -41,6 +41,32 @@ inline std::unique_ptr<Engine> toys_in_shards(const Problem& problem, const Engi
   return make_sharded_engine(problem, options, 2, make_toy_engine);
 }
 
+// On a GPU, in programs that are only run where there is one.
+inline std::vector<EngineKind> cuda_kinds() {
+  const EngineFactory cuda = [](const Problem& problem, const EngineOptions& options) {
+    EngineOptions there = options;
+    there.device = "cuda";
+    return make_engine(problem, there);
+  };
+  return {{"Dense32", Storage::dense32, Psi::kronecker, false, false, 0.0, cuda},
+          {"Dense64", Storage::dense64, Psi::kronecker, false, false, 0.0, cuda},
+          {"Csr32", Storage::csr32, Psi::kronecker, false, false, 0.0, cuda},
+          {"Csr64", Storage::csr64, Psi::kronecker, false, false, 0.0, cuda},
+          {"Half", Storage::half, Psi::kronecker, false, false, 0.0, cuda},
+          {"BHalf", Storage::bhalf, Psi::kronecker, false, false, 0.0, cuda},
+          {"CentredDense32", Storage::dense32, Psi::kronecker, false, true, 2.0, cuda},
+          {"CentredDense64", Storage::dense64, Psi::kronecker, false, true, 2.0, cuda},
+          {"CentredCsr32", Storage::csr32, Psi::kronecker, false, true, 2.0, cuda},
+          {"CentredCsr64", Storage::csr64, Psi::kronecker, false, true, 2.0, cuda},
+          {"CentredHalf", Storage::half, Psi::kronecker, false, true, 2.0, cuda},
+          {"CentredFar64", Storage::dense64, Psi::kronecker, false, true, 64.0, cuda}};
+}
+
+#ifdef TOPWOLF_TESTS_ON_CUDA
+inline std::vector<EngineKind> engine_kinds() {
+  return cuda_kinds();
+}
+#else
 inline std::vector<EngineKind> engine_kinds() {
   return {{"Dense32", Storage::dense32},
           {"Dense64", Storage::dense64},
@@ -87,6 +113,7 @@ inline std::vector<EngineKind> engine_kinds() {
           {"CentredWindowsCsr64", Storage::csr64, Psi::kronecker, false, true, 2.0, make_windows_of_few},
           {"CentredToy", Storage::dense64, Psi::kronecker, false, true, 2.0, make_toy_engine}};
 }
+#endif
 
 // The losses that a contract must hold for: both families, equal weights and others, one weight, each also smoothed.
 inline std::vector<Loss> contract_losses() {
@@ -135,6 +162,7 @@ class EngineCase {
       if (kind.centred && (x != 0.0 || kind.offset > 10.0))
         x = static_cast<double>(static_cast<float>(x + kind.offset));
     }
+    samples_ = stored_samples(samples_, kind.storage);
     data_ = dataset_of(samples_, kind.storage);
     phi_ = kind.psi == Psi::kronecker ? identity(shape.m) : random_phi(shape.m, shape.m + 2, shape.seed);
     problem_ = problem_of(data_, loss, shape.lambda, bias_, shape.costs ? &costs : nullptr);

@@ -3,10 +3,12 @@
 #include "engine/host/engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "engine/host/newton_matrix.hpp"
 
@@ -71,6 +73,10 @@ BlockAscent& HostEngine::block_ascent() {
   return *ascent_;
 }
 
+std::unique_ptr<BlockScores> HostEngine::make_block_scores() {
+  fail(ErrorKind::internal, "this engine has no scores for block ascent on the host");
+}
+
 NewtonSums HostEngine::look(const std::vector<double>& W, double extra, Dual& U, std::vector<double>& W_U) {
   NewtonSums out;
   std::vector<double> on_rows = W;  // as a model has them
@@ -128,33 +134,58 @@ DualSums HostEngine::sums(const Dual& A) {
   return out;
 }
 
-InsideSums HostEngine::put_inside(Dual& A) {
+// Rows in pieces of a fixed size, so that the sums do not depend on the number of threads.
+InsideSums HostEngine::put_rows_inside(HostDual& A, bool& changed) {
+  constexpr std::int64_t piece = 4096;
+  std::vector<InsideSums> parts(static_cast<std::size_t>((problem_.n + piece - 1) / piece));
+  std::atomic<bool> any = false;
+  parallel_for(static_cast<std::int64_t>(parts.size()), threads_, [&](std::int64_t part) {
+    RowSpace space;
+    const std::int64_t end = std::min(problem_.n, (part + 1) * piece);
+    for (std::int64_t i = part * piece; i < end; ++i) {
+      if (put_row_inside(i, A, space, parts[static_cast<std::size_t>(part)])) any = true;
+    }
+  });
   InsideSums out;
-  RowScratch scratch;
-  SparseRow alpha;
-  for (std::int64_t i = 0; i < problem_.n; ++i) {
-    const RowView before = on_host(A)[i];
-    if (before.empty()) continue;
-    // A copy: most rows are inside already, and are not written.
-    alpha.assign(before.begin(), before.end());
-    const double missed = topwolf::put_inside(problem_.loss, problem_.label(i), alpha, scratch);
-    if (missed > 0.0) on_host(A).assign(i, alpha);
-    if (missed > out.worst_miss) out.worst_miss = missed, out.worst_row = i;
-    const double omega = problem_.weight(i);
-    if (alpha.empty() || !(omega > 0.0)) continue;
-    const auto [ratio, distance] = membership(problem_.loss, problem_.label(i), alpha, scratch);
-    out.over = std::max(out.over, ratio - 1.0);
-    const double furthest = std::sqrt(squared_norm(alpha)) + 2.0 * distance;
-    const long double x = omega * reach(i);
-    out.c_alpha +=
-        static_cast<long double>(omega) * worth(problem_.loss, problem_.margins(i), problem_.label(i), alpha, scratch);
-    if (distance > 0.0) out.c_alpha -= static_cast<long double>(omega) * largest_margin(problem_, i) * distance;
-    out.alpha_norm2 += static_cast<long double>(omega) * furthest * furthest;
-    out.terms += x * absolute_sum(alpha);
-    out.moved += x * 2.0 * distance;
-    out.flushed += static_cast<double>(alpha.size()) * (1.0 + reach(i));
+  for (const InsideSums& part : parts) {
+    out.c_alpha += part.c_alpha;
+    out.alpha_norm2 += part.alpha_norm2;
+    out.terms += part.terms;
+    out.moved += part.moved;
+    out.flushed += part.flushed;
+    out.over = std::max(out.over, part.over);
+    if (part.worst_miss > out.worst_miss) out.worst_miss = part.worst_miss, out.worst_row = part.worst_row;
   }
+  changed = any;
   return out;
+}
+
+bool HostEngine::put_row_inside(std::int64_t i, HostDual& A, RowSpace& space, InsideSums& out) const {
+  RowScratch& scratch = space.scratch;
+  const RowView before = A[i];
+  if (before.empty()) return false;
+  // A copy: most rows are inside already, and are not written.
+  SparseRow& alpha = space.u;
+  alpha.assign(before.begin(), before.end());
+  const double missed = topwolf::put_inside(problem_.loss, problem_.label(i), alpha, scratch);
+  const auto same = [](const Entry& a, const Entry& b) { return a.column == b.column && a.value == b.value; };
+  const bool changed = missed > 0.0 && !std::equal(before.begin(), before.end(), alpha.begin(), alpha.end(), same);
+  if (changed) A.assign(i, alpha);
+  if (missed > out.worst_miss) out.worst_miss = missed, out.worst_row = i;
+  const double omega = problem_.weight(i);
+  if (alpha.empty() || !(omega > 0.0)) return changed;
+  const auto [ratio, distance] = membership(problem_.loss, problem_.label(i), alpha, scratch);
+  out.over = std::max(out.over, ratio - 1.0);
+  const double furthest = std::sqrt(squared_norm(alpha)) + 2.0 * distance;
+  const long double x = omega * reach(i);
+  out.c_alpha +=
+      static_cast<long double>(omega) * worth(problem_.loss, problem_.margins(i), problem_.label(i), alpha, scratch);
+  if (distance > 0.0) out.c_alpha -= static_cast<long double>(omega) * largest_margin(problem_, i) * distance;
+  out.alpha_norm2 += static_cast<long double>(omega) * furthest * furthest;
+  out.terms += x * absolute_sum(alpha);
+  out.moved += x * 2.0 * distance;
+  out.flushed += static_cast<double>(alpha.size()) * (1.0 + reach(i));
+  return changed;
 }
 
 // Q depends on the family, rho and y alone: rows of a run that had the same come back as they were.

@@ -38,7 +38,10 @@ class HostEngine : public Engine, public NewtonRows {
   void mix(double of_U, const Dual& U, double of_A, Dual& A) override;
   void scale(double t, Dual& A) override;
   DualSums sums(const Dual& A) override;
-  InsideSums put_inside(Dual& A) override;
+  InsideSums put_inside(Dual& A) override {
+    bool changed = false;
+    return put_rows_inside(topwolf::on_host(A), changed);
+  }
   void project(const SparseRows& rows, Dual& A) override;
   SparseRows rows_of(const Dual& A) override;
   void exchange(State& state, std::string_view name, Dual& A) override {
@@ -46,7 +49,11 @@ class HostEngine : public Engine, public NewtonRows {
   }
 
  protected:
-  virtual std::unique_ptr<BlockScores> make_block_scores() = 0;
+  // `changed`: whether a row was not there before.
+  InsideSums put_rows_inside(HostDual& A, bool& changed);
+
+  // Asked for by block_ascent(), unless that is another.
+  virtual std::unique_ptr<BlockScores> make_block_scores();
   // Whether psi is another than the Kronecker map of the problem's rows.
   virtual bool shares_weights() const { return false; }
 
@@ -60,6 +67,8 @@ class HostEngine : public Engine, public NewtonRows {
   int threads() const { return threads_; }
 
  private:
+  bool put_row_inside(std::int64_t i, HostDual& A, RowSpace& space, InsideSums& out) const;
+
   // body(i, space) for all rows, on all threads.
   template <class Body>
   void for_rows(const Body& body) const;

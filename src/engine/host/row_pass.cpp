@@ -108,11 +108,9 @@ bool all_finite(const double* s, std::int64_t m) {
 // Each score is off by `off` at most. The loss grows with them by at most sum(rho), and the envelope by the beta it has
 // and those it can gain on the way. What underflows is off by `least`, and then multiplied or divided by the smoothing.
 // Softmax sums m exponentials of numbers of up to 700, each off by as many roundings, or 0 below that.
-LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, const double* s, double off,
-                     RowSpace& space) {
+LossSum bounded_loss(const Problem& problem, const Loss& loss, const LossBound& at, double off) {
   constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
   constexpr double least = std::numeric_limits<double>::denorm_min();
-  const LossBound at = loss_bound(loss, problem.margins(i), s, problem.m, problem.label(i), space.u, space.scratch);
   const auto m = static_cast<double>(problem.m), K = static_cast<double>(loss.K());
   double rate = loss.rho_sum(), flushed = least * m, roundings = K + 8.0;
   if (loss.entropic()) {
@@ -125,6 +123,24 @@ LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, c
     flushed *= 1.0 + loss.smoothing + 1.0 / loss.smoothing;
   }
   return {at.phi, rate * off + unit_roundoff * roundings * at.phi + flushed};
+}
+
+LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, const double* s, double off,
+                     RowSpace& space) {
+  const RowMargins delta = problem.margins(i);
+  const LossBound at = loss_bound(loss, delta, s, problem.m, problem.label(i), space.u, space.scratch);
+  return bounded_loss(problem, loss, at, off);
+}
+
+// Without scores and margins there is nothing that could be rounded.
+bool is_nothing(const Problem& problem, std::int64_t i, double longest) {
+  return longest == 0.0 && !(largest_margin(problem, i) > 0.0) && !problem.loss.entropic();
+}
+
+// Without smoothing a loss is as steep downwards as upwards.
+LossSum with_least(LossSum found) {
+  found.least = std::max(0.0L, found.sum - found.rounding);
+  return found;
 }
 
 }  // namespace
@@ -169,14 +185,10 @@ double least_envelope(const Problem& problem, std::int64_t i, const double* s, d
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
                       RowSpace& space, bool least) {
   if (!all_finite(s, problem.m)) return {NAN, 0.0};
-  // Without scores and margins there is nothing that could be rounded.
-  if (longest == 0.0 && !(largest_margin(problem, i) > 0.0) && !problem.loss.entropic()) return {0.0, 0.0};
+  if (is_nothing(problem, i, longest)) return {0.0, 0.0};
   const double off = score_error(problem, longest, terms);
   LossSum found = bounded_loss(problem, i, problem.loss, s, off, space);
-  if (problem.loss.smoothing == 0.0) {
-    found.least = std::max(0.0L, found.sum - found.rounding);  // it is as steep downwards as upwards
-    return found;
-  }
+  if (problem.loss.smoothing == 0.0) return with_least(found);
   if (least) found.least = least_envelope(problem, i, s, off, longest, space);
   // An envelope that is nothing beside its loss has no precision left; the loss itself bounds it too.
   Loss sharp = problem.loss;
@@ -184,6 +196,13 @@ LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, d
   const LossSum plain = bounded_loss(problem, i, sharp, s, off, space);
   if (plain.sum + plain.rounding < found.sum + found.rounding) return {plain.sum, plain.rounding, found.least};
   return found;
+}
+
+LossSum certified_loss(const Problem& problem, std::int64_t i, double phi, double longest, std::int64_t terms) {
+  if (std::isnan(phi)) return {NAN, 0.0};
+  if (is_nothing(problem, i, longest)) return {0.0, 0.0};
+  const LossBound at{phi, problem.loss.rho_sum()};
+  return with_least(bounded_loss(problem, problem.loss, at, score_error(problem, longest, terms)));
 }
 
 double largest_margin(const Problem& problem, std::int64_t i) {

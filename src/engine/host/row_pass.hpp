@@ -34,6 +34,10 @@ void newton_row(const Problem& problem, const Loss& smooth, std::int64_t i, cons
 LossSum certified_row(const Problem& problem, std::int64_t i, const double* s, double longest, std::int64_t terms,
                       RowSpace& space, bool least = false);
 
+// The same where there is no smoothing, and somebody else found Phi at such scores; it is no number where one
+// overflowed.
+LossSum certified_loss(const Problem& problem, std::int64_t i, double phi, double longest, std::int64_t terms);
+
 double largest_margin(const Problem& problem, std::int64_t i);
 
 // How many classes come before y; ties go to the lower class.

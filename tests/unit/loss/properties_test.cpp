@@ -142,6 +142,50 @@ RC_GTEST_PROP(Projection, AgreesWithThePlainOneWhateverTheGuess, ()) {
   }
 }
 
+// As a device does it: one sorted list, of the keys that are not below the K-th by more than the largest weight.
+Vector project_once(const Loss& loss, const Vector& a, std::size_t y) {
+  Vector all;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    if (j != y) all.push_back(a[y] - a[j]);
+  }
+  std::sort(all.begin(), all.end(), std::greater<>());
+  const auto K = static_cast<std::size_t>(loss.K());
+  const double least = K <= all.size() ? all[K - 1] - loss.rho.front() : -std::numeric_limits<double>::infinity();
+  std::vector<Ranked> ranked;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    const double b = a[y] - a[j];
+    if (j != y && b >= least && (loss.family == Family::top_k || b > 0.0)) {
+      ranked.push_back({b, static_cast<std::int32_t>(j)});
+    }
+  }
+  std::sort(ranked.begin(), ranked.end());
+  ranked.push_back({});
+  std::vector<PooledBlock> blocks(ranked.size());
+  SortedKeys keys{ranked.data(), static_cast<std::int64_t>(ranked.size()) - 1, blocks.data(), 0};
+  const LossView view = view_of(loss);
+  Vector alpha(a.size(), 0.0);
+  const auto write = [&](std::int32_t j, double beta) { alpha[static_cast<std::size_t>(j)] = -beta; };
+  if (keys.size == 0) return alpha;
+  if (loss.family == Family::usunier) {
+    pool_adjacent_violators(view, 1.0, keys);
+    alpha[y] = write_usunier(keys, find_threshold(view, keys), write);
+  } else {
+    TopKLine line(view, static_cast<std::int64_t>(y), keys);
+    const double zeta = find_zeta(line);
+    if (zeta > 0.0) alpha[y] = line.write(zeta, write);
+  }
+  return alpha;
+}
+
+RC_GTEST_PROP(Projection, OneListIsEnough, ()) {
+  const auto m = *rc::gen::inRange<std::size_t>(2, 80);
+  const Loss loss = random_loss(m);
+  const auto y = *rc::gen::inRange<std::size_t>(0, m);
+  const Vector a = numbers(m, *rc::gen::element(0.01, 1.0, 30.0));
+  const Vector expected = plain::project(loss, a, y), found = project_once(loss, a, y);
+  for (std::size_t j = 0; j < m; ++j) RC_ASSERT(std::abs(found[j] - expected[j]) < 1e-10);
+}
+
 RC_GTEST_PROP(Projection, StaysFeasibleWhenTheInputIsHuge, ()) {
   const RowCase row = random_row();
   Vector a = numbers(row.m(), 1.0);
