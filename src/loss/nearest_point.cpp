@@ -91,7 +91,7 @@ double aim(OracleScratch& at, std::int64_t y) {
 }  // namespace
 
 void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
-  const std::size_t m = at.target.size(), most_calls = 64 + 4 * m;
+  const std::size_t m = at.target.size(), most_calls = 500 + 20 * m;
   const double reach = loss.rho.front();
   double furthest = reach;
   for (const double x : at.target) furthest = std::max(furthest, std::abs(x));
@@ -112,7 +112,7 @@ void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
     bool known = false;
     const std::size_t place = place_of(at, 1e-13 * reach, known), count = at.weights.size();
     const double before = at.weights[place];
-    step_in_pairs(at, known ? nothing : 0.1 * gap, known ? 1000 + 100 * count : 100 + 20 * count);
+    step_in_pairs(at, known ? nothing : 0.1 * gap, 1000 + 200 * count);
     make_point(at);
     // Named before, and there is nothing to be had from it: rounding is all that is left.
     if (known && at.weights[place] == before) return;

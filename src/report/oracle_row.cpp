@@ -78,7 +78,7 @@ long double oracle_bound(const Loss& loss, const LongRow& z, std::int64_t y) {
 
 LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
   constexpr long double epsilon = std::numeric_limits<double>::epsilon();
-  const std::size_t m = b.size(), most_calls = 64 + 4 * m;
+  const std::size_t m = b.size(), most_calls = 1000 + 40 * m;
   const long double reach = loss.rho.front();
   std::vector<LongRow> vertex{LongRow(m, 0.0L)};  // 0 is one of the directions
   LongRow weight{1.0L}, beta(m, 0.0L), missing(m), slope;
@@ -106,7 +106,7 @@ LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
     slope.assign(vertex.size(), 0.0L);
     for (std::size_t i = 0; i < vertex.size(); ++i) slope[i] = dot(missing, vertex[i]);
     bool moved = false;
-    for (int step = 0; step < 2000; ++step) {
+    for (int step = 0; step < 20000; ++step) {
       const auto to = static_cast<std::size_t>(std::max_element(slope.begin(), slope.end()) - slope.begin());
       std::size_t from = to;
       for (std::size_t i = 0; i < vertex.size(); ++i) {

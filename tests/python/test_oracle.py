@@ -150,7 +150,7 @@ def _raise(u):
         (_raise, RuntimeError, "out of order"),
     ],
 )
-@pytest.mark.parametrize("calls", [0, 170])
+@pytest.mark.parametrize("calls", [0, 150])
 def test_what_an_oracle_may_not_say(spoil, error, words, calls):
     clf = TopwolfClassifier("max_hinge", solver="lsfw", tol=1e-6, max_iter=50, n_jobs=2)
     with pytest.warns(match="max_iter"):
