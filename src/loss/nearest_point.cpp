@@ -1,9 +1,7 @@
-// The nearest point of Q, from vertices that the oracle names (L12): pairwise Frank-Wolfe steps, each an exact line
-// search along the difference of two vertices. The point is always a convex combination of vertices and 0: wherever the
-// steps end, it lies in Q, and only how near it is depends on them.
-//
-// Asking may cost far more than stepping. So steps go on among the vertices that are known until these have little more
-// to give than the one that was named last.
+// The nearest point of Q, from vertices that the oracle names (L12): a step of Frank and Wolfe towards the vertex that
+// was named last, then to the nearest point that the vertices make, away from those that are not needed. Asking may
+// cost far more than that. The point is always a convex combination of vertices and 0: wherever the steps end, it lies
+// in Q, and only how near it is depends on them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,13 +39,18 @@ std::size_t place_of(OracleScratch& at, double same, bool& known) {
   return count;
 }
 
-// Moves weight from the vertex that the residual likes least to the one that it likes best, until the two differ by no
-// more than `enough`.
-void step_in_pairs(OracleScratch& at, double enough, std::size_t most_steps) {
+void look_along(OracleScratch& at) {
   const std::size_t m = at.point.size(), count = at.weights.size();
   at.slope.resize(count);
   for (std::size_t i = 0; i < count; ++i)
     at.slope[i] = inner_product(at.residual.data(), at.vertices.data() + i * m, m);
+}
+
+// Moves weight from the vertex that the residual likes least to the one that it likes best, until the two differ by no
+// more than `enough`.
+void step_in_pairs(OracleScratch& at, double enough, std::size_t most_steps) {
+  const std::size_t count = at.weights.size();
+  look_along(at);
   for (std::size_t step = 0; step < most_steps; ++step) {
     const auto toward = static_cast<std::size_t>(std::max_element(at.slope.begin(), at.slope.end()) - at.slope.begin());
     std::size_t away = toward;
@@ -62,6 +65,63 @@ void step_in_pairs(OracleScratch& at, double enough, std::size_t most_steps) {
     at.weights[away] -= gamma;
     for (std::size_t i = 0; i < count; ++i) at.slope[i] -= gamma * (gram_at(at, i, toward) - gram_at(at, i, away));
   }
+}
+
+// The change of all weights, of sum 0, after which no two vertices differ any more: by elimination of the inner
+// products of the vertices less the first. False where these depend on each other.
+bool level(OracleScratch& at) {
+  const std::size_t size = at.weights.size() - 1;
+  look_along(at);
+  auto& H = at.system;
+  at.change.assign(size + 1, 0.0);
+  H.resize(size * size);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      H[i * size + j] = gram_at(at, i + 1, j + 1) - gram_at(at, i + 1, 0) - gram_at(at, j + 1, 0) + gram_at(at, 0, 0);
+    }
+    at.change[i + 1] = at.slope[i + 1] - at.slope[0];
+  }
+  for (std::size_t j = 0; j < size; ++j) {  // Cholesky's
+    const double whole = H[j * size + j];
+    for (std::size_t c = 0; c < j; ++c) H[j * size + j] -= H[j * size + c] * H[j * size + c];
+    if (!(H[j * size + j] > 1e-10 * whole)) return false;
+    H[j * size + j] = std::sqrt(H[j * size + j]);
+    for (std::size_t i = j + 1; i < size; ++i) {
+      for (std::size_t c = 0; c < j; ++c) H[i * size + j] -= H[i * size + c] * H[j * size + c];
+      H[i * size + j] /= H[j * size + j];
+    }
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t c = 0; c < i; ++c) at.change[i + 1] -= H[i * size + c] * at.change[c + 1];
+    at.change[i + 1] /= H[i * size + i];
+  }
+  for (std::size_t i = size; i-- > 0;) {
+    for (std::size_t r = i + 1; r < size; ++r) at.change[i + 1] -= H[r * size + i] * at.change[r + 1];
+    at.change[i + 1] /= H[i * size + i];
+    at.change[0] -= at.change[i + 1];
+  }
+  return true;
+}
+
+// Vertices without weight are forgotten.
+void drop_idle(OracleScratch& at) {
+  const std::size_t m = at.point.size(), count = at.weights.size();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!(at.weights[i] > 0.0)) continue;
+    std::copy_n(at.vertices.begin() + static_cast<std::ptrdiff_t>(i * m), m,
+                at.vertices.begin() + static_cast<std::ptrdiff_t>(kept * m));
+    at.weights[kept] = at.weights[i];
+    at.picked.push_back(i);
+    ++kept;
+  }
+  for (std::size_t r = 0; r < kept; ++r) {  // rows and columns only move up
+    for (std::size_t c = 0; c <= r; ++c) at.gram[r * (r + 1) / 2 + c] = gram_at(at, at.picked[r], at.picked[c]);
+  }
+  at.picked.clear();
+  at.weights.resize(kept);
+  at.vertices.resize(kept * m);
+  at.gram.resize(kept * (kept + 1) / 2);
 }
 
 // From the weights, which sum to 1 but for rounding.
@@ -88,10 +148,31 @@ double aim(OracleScratch& at, std::int64_t y) {
   return size;
 }
 
+// To the nearest point that the vertices make (Wolfe's minor cycles): as far towards the one of their affine hull as no
+// weight falls below 0, the vertex that is left without is dropped, and again. Pairwise steps where that cannot be
+// told.
+void settle(OracleScratch& at, double enough) {
+  while (at.weights.size() > 1) {
+    if (!level(at)) return step_in_pairs(at, enough, 1000 + 20 * at.weights.size());
+    double part = 1.0;
+    std::size_t first = at.weights.size();
+    for (std::size_t i = 0; i < at.weights.size(); ++i) {
+      if (at.weights[i] + part * at.change[i] >= 0.0) continue;
+      part = at.weights[i] / -at.change[i];
+      first = i;
+    }
+    for (std::size_t i = 0; i < at.weights.size(); ++i)
+      at.weights[i] = i == first ? 0.0 : std::max(0.0, at.weights[i] + part * at.change[i]);
+    drop_idle(at);
+    make_point(at);
+    if (part == 1.0) return;
+  }
+}
+
 }  // namespace
 
 void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
-  const std::size_t m = at.target.size(), most_calls = 500 + 20 * m;
+  const std::size_t m = at.target.size(), most_calls = 200 + 10 * m;
   const double reach = loss.rho.front();
   double furthest = reach;
   for (const double x : at.target) furthest = std::max(furthest, std::abs(x));
@@ -101,6 +182,8 @@ void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
   at.gram.assign(1, 0.0);
   at.point.assign(m, 0.0);
   at.residual = at.target;
+  double least_gap = std::numeric_limits<double>::infinity();
+  int vain = 0;  // since the gap was halved, how often a vertex was named that is known
   for (std::size_t call = 0; call < most_calls; ++call) {
     const double size = aim(at, y);
     if (!(size > 4.0 * epsilon * furthest)) return;
@@ -110,12 +193,25 @@ void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
     const double nothing = 2.0 * epsilon * reach * size;
     if (!(gap > nothing)) return;
     bool known = false;
-    const std::size_t place = place_of(at, 1e-13 * reach, known), count = at.weights.size();
-    const double before = at.weights[place];
-    step_in_pairs(at, known ? nothing : 0.1 * gap, 1000 + 200 * count);
+    const std::size_t place = place_of(at, 1e-13 * reach, known);
+    if (gap < 0.5 * least_gap) {
+      least_gap = gap;
+      vain = 0;
+    } else if (known && ++vain > 3) {
+      return;  // rounding is all that is left
+    }
+    // The exact step of Frank and Wolfe, so that no vertex is without weight.
+    if (at.weights[place] == 0.0) {
+      double length2 = 0.0;
+      for (std::size_t j = 0; j < m; ++j) length2 += (at.u[j] - at.point[j]) * (at.u[j] - at.point[j]);
+      const double gamma = std::min(1.0, gap / length2);
+      for (double& weight : at.weights) weight *= 1.0 - gamma;
+      at.weights[place] += gamma;
+      drop_idle(at);
+      make_point(at);
+    }
+    settle(at, nothing);
     make_point(at);
-    // Named before, and there is nothing to be had from it: rounding is all that is left.
-    if (known && at.weights[place] == before) return;
   }
 }
 

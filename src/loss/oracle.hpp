@@ -71,7 +71,7 @@ class PanelAsked {
   AskedAhead& ahead_;
 };
 
-// ---- The nearest point of Q by pairwise steps (L12, nearest_point.cpp)
+// ---- The nearest point of Q from vertices (L12, nearest_point.cpp)
 
 // To `target` (m), into `point`, with the vertices and weights that make it; `residual` is what is missing.
 void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at);

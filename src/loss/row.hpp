@@ -78,6 +78,8 @@ struct OracleScratch {
   std::vector<double> target, point, residual;  // the point is to be near the target; what is missing
   std::vector<double> vertices;                 // (count x m), that it said, ...
   std::vector<double> weights;                  // ... and the convex weights with which they make the point
+  std::vector<double> system, change;
+  std::vector<std::size_t> picked;
   std::vector<double> gram, slope;  // of the vertices: inner products (a triangle), and those with the residual
 };
 

@@ -1,9 +1,11 @@
-// Pairwise steps in the plainest words: every vertex is kept, every slope summed anew.
+// Wolfe's way to the nearest point of a polytope, in the plainest words.
 #include "report/oracle_row.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "core/fail.hpp"
 
@@ -76,60 +78,116 @@ long double oracle_bound(const Loss& loss, const LongRow& z, std::int64_t y) {
   return std::max(0.0L, value) + unit_roundoff * terms * reach * size;
 }
 
-LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
-  constexpr long double epsilon = std::numeric_limits<double>::epsilon();
-  const std::size_t m = b.size(), most_calls = 1000 + 40 * m;
-  const long double reach = loss.rho.front();
-  std::vector<LongRow> vertex{LongRow(m, 0.0L)};  // 0 is one of the directions
-  LongRow weight{1.0L}, beta(m, 0.0L), missing(m), slope;
-  for (std::size_t call = 0; call < most_calls; ++call) {
-    // Minus the derivative of |alpha - a|^2 / 2 by beta_j, a_j = -b_j and a_y = 0.
-    long double sum = 0.0L, size = 0.0L, furthest = reach;
-    for (const long double x : beta) sum += x;
-    Violations z(m, 0.0);
-    for (std::size_t j = 0; j < m; ++j) {
-      const bool own = static_cast<std::int64_t>(j) == y;
-      missing[j] = own ? 0.0L : b[j] - beta[j] - sum;
-      size = std::max(size, std::abs(missing[j]));
-      if (!own) furthest = std::max(furthest, std::abs(b[j]));
+namespace {
+
+// Of all points sum_i weight_i vertex_i with weights of sum 1, below 0 or not, the one nearest to that of b: the
+// weights, by Gauss and Jordan on the conditions that no vertex leads on. Empty where the vertices depend on each
+// other.
+LongRow affine_weights(const std::vector<LongRow>& vertex, const LongRow& b) {
+  const std::size_t size = vertex.size() + 1;
+  std::vector<LongRow> row(size, LongRow(size + 1, 0.0L));
+  for (std::size_t i = 0; i + 1 < size; ++i) {
+    for (std::size_t j = 0; j + 1 < size; ++j) row[i][j] = inner(vertex[i], vertex[j]);
+    row[i][size - 1] = row[size - 1][i] = 1.0L;
+    row[i][size] = dot(vertex[i], b);
+  }
+  row[size - 1][size] = 1.0L;
+  for (std::size_t c = 0; c < size; ++c) {
+    std::size_t best = c;
+    for (std::size_t r = c; r < size; ++r) best = std::abs(row[r][c]) > std::abs(row[best][c]) ? r : best;
+    if (!(std::abs(row[best][c]) > 1e-13L)) return {};
+    std::swap(row[c], row[best]);
+    for (std::size_t r = 0; r < size; ++r) {
+      if (r == c || row[r][c] == 0.0L) continue;
+      const long double factor = row[r][c] / row[c][c];
+      for (std::size_t k = c; k <= size; ++k) row[r][k] -= factor * row[c][k];
     }
-    if (!(size > 4.0L * std::numeric_limits<long double>::epsilon() * furthest)) break;
+  }
+  LongRow out;
+  for (std::size_t i = 0; i + 1 < size; ++i) out.push_back(row[i][size] / row[i][i]);
+  return out;
+}
+
+LongRow mixture(const std::vector<LongRow>& vertex, const LongRow& weight, std::size_t m) {
+  LongRow beta(m, 0.0L);
+  long double total = 0.0L;
+  for (const long double w : weight) total += w;
+  for (std::size_t i = 0; i < vertex.size(); ++i) {
+    for (std::size_t j = 0; j < m; ++j) beta[j] += weight[i] / total * vertex[i][j];
+  }
+  return beta;
+}
+
+// Wolfe's minor cycles: towards the affine weights as far as none falls below 0, without the vertex that is at 0,
+// again.
+void settle(std::vector<LongRow>& vertex, LongRow& weight, const LongRow& b) {
+  for (;;) {
+    const LongRow wanted = affine_weights(vertex, b);
+    if (wanted.empty()) return;
+    long double part = 1.0L;
+    std::size_t first = vertex.size();
+    for (std::size_t i = 0; i < vertex.size(); ++i) {
+      if (wanted[i] >= 0.0L || !(weight[i] / (weight[i] - wanted[i]) < part)) continue;
+      part = weight[i] / (weight[i] - wanted[i]);
+      first = i;
+    }
+    for (std::size_t i = 0; i < vertex.size(); ++i)
+      weight[i] = std::max(0.0L, weight[i] + part * (wanted[i] - weight[i]));
+    if (first == vertex.size()) return;
+    vertex.erase(vertex.begin() + static_cast<std::ptrdiff_t>(first));
+    weight.erase(weight.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
+
+}  // namespace
+
+LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
+  constexpr long double epsilon = std::numeric_limits<long double>::epsilon();
+  const std::size_t m = b.size(), most_calls = 200 + 10 * m;
+  const auto own = static_cast<std::size_t>(y);
+  const long double reach = loss.rho.front();  // the unit of all that follows
+  LongRow target = b;
+  target[own] = 0.0L;
+  for (long double& x : target) x /= reach;
+  long double furthest = 1.0L;
+  for (const long double x : target) furthest = std::max(furthest, std::abs(x));
+  std::vector<LongRow> vertex{LongRow(m, 0.0L)};  // 0 is one of the directions
+  LongRow weight{1.0L}, beta(m, 0.0L), missing(m);
+  long double least_gap = std::numeric_limits<long double>::infinity();
+  for (std::size_t call = 0, vain = 0; call < most_calls; ++call) {
+    // Minus the derivative of |alpha - a|^2 / 2 by beta_j, where a_j = -b_j and a_y = 0.
+    const long double sum = std::accumulate(beta.begin(), beta.end(), 0.0L);
+    long double size = 0.0L;
+    for (std::size_t j = 0; j < m; ++j) {
+      missing[j] = j == own ? 0.0L : target[j] - beta[j] - sum;
+      size = std::max(size, std::abs(missing[j]));
+    }
+    if (!(size > 16.0L * epsilon * furthest)) break;
+    Violations z(m, 0.0);
     for (std::size_t j = 0; j < m; ++j) z[j] = static_cast<double>(missing[j] / size);
     LongRow named = named_at(loss, z, y);
-    const long double gap = dot(missing, named) - dot(missing, beta), nothing = 1e-3L * epsilon * reach * size;
-    if (!(gap > nothing)) break;
+    for (long double& x : named) x /= reach;
+    const long double gap = dot(missing, named) - dot(missing, beta);
+    if (!(gap > 16.0L * epsilon * size)) break;
     const bool known = std::find(vertex.begin(), vertex.end(), named) != vertex.end();
+    if (gap < 0.5L * least_gap) {
+      least_gap = gap;
+      vain = 0;
+    } else if (++vain > (known ? 3 : 2 * m + 20)) {
+      break;
+    }
     if (!known) {
+      LongRow step = named;
+      for (std::size_t j = 0; j < m; ++j) step[j] -= beta[j];
+      const long double gamma = std::min(1.0L, gap / inner(step, step));
+      for (long double& w : weight) w *= 1.0L - gamma;
       vertex.push_back(std::move(named));
-      weight.push_back(0.0L);
+      weight.push_back(gamma);
     }
-    slope.assign(vertex.size(), 0.0L);
-    for (std::size_t i = 0; i < vertex.size(); ++i) slope[i] = dot(missing, vertex[i]);
-    bool moved = false;
-    for (int step = 0; step < 20000; ++step) {
-      const auto to = static_cast<std::size_t>(std::max_element(slope.begin(), slope.end()) - slope.begin());
-      std::size_t from = to;
-      for (std::size_t i = 0; i < vertex.size(); ++i) {
-        if (weight[i] > 0.0L && slope[i] < slope[from]) from = i;
-      }
-      LongRow step_to = vertex[to];
-      for (std::size_t j = 0; j < m; ++j) step_to[j] -= vertex[from][j];
-      const long double gain = slope[to] - slope[from], curvature = inner(step_to, step_to);
-      if (!(gain > (known ? nothing : 0.1L * gap)) || !(curvature > 0.0L)) break;
-      const long double gamma = std::min(weight[from], gain / curvature);
-      weight[to] += gamma;
-      weight[from] -= gamma;
-      for (std::size_t i = 0; i < vertex.size(); ++i) slope[i] -= gamma * inner(vertex[i], step_to);
-      moved = true;
-    }
-    beta.assign(m, 0.0L);
-    long double total = 0.0L;
-    for (const long double w : weight) total += w;
-    for (std::size_t i = 0; i < vertex.size(); ++i) {
-      for (std::size_t j = 0; j < m; ++j) beta[j] += weight[i] / total * vertex[i][j];
-    }
-    if (known && !moved) break;
+    settle(vertex, weight, target);
+    beta = mixture(vertex, weight, m);
   }
+  for (long double& x : beta) x *= reach;
   return beta;
 }
 

@@ -78,7 +78,7 @@ TEST(Oracle, VertexAndValueAreThoseOfTheLoss) {
   });
 }
 
-TEST(Oracle, PairwiseStepsEndAtTheProjection) {
+TEST(Oracle, StepsEndAtTheProjection) {
   for_cases(0.0, [](const Pair& pair, const Vector& a, std::int64_t y) {
     const auto m = static_cast<std::int64_t>(a.size());
     const auto own = static_cast<std::size_t>(y);
