@@ -84,7 +84,7 @@ bool level(OracleScratch& at) {
   for (std::size_t j = 0; j < size; ++j) {  // Cholesky's
     const double whole = H[j * size + j];
     for (std::size_t c = 0; c < j; ++c) H[j * size + j] -= H[j * size + c] * H[j * size + c];
-    if (!(H[j * size + j] > 1e-10 * whole)) return false;
+    if (!(H[j * size + j] > 1e-13 * whole)) return false;
     H[j * size + j] = std::sqrt(H[j * size + j]);
     for (std::size_t i = j + 1; i < size; ++i) {
       for (std::size_t c = 0; c < j; ++c) H[i * size + j] -= H[i * size + c] * H[j * size + c];

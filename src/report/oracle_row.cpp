@@ -80,10 +80,14 @@ long double oracle_bound(const Loss& loss, const LongRow& z, std::int64_t y) {
 
 namespace {
 
-// Of all points sum_i weight_i vertex_i with weights of sum 1, below 0 or not, the one nearest to that of b: the
-// weights, by Gauss and Jordan on the conditions that no vertex leads on. Empty where the vertices depend on each
-// other.
-LongRow affine_weights(const std::vector<LongRow>& vertex, const LongRow& b) {
+// Of all points sum_i weight_i vertex_i with weights of sum 1, below 0 or not, the one nearest to that of b: the change
+// of the weights, by Gauss and Jordan on the conditions that no vertex leads on. Where the vertices depend on each
+// other, instead a change that leaves the point where it is.
+struct Change {
+  LongRow of_weights;
+  bool moves = true;
+};
+Change affine_change(const std::vector<LongRow>& vertex, const LongRow& weight, const LongRow& b) {
   const std::size_t size = vertex.size() + 1;
   std::vector<LongRow> row(size, LongRow(size + 1, 0.0L));
   for (std::size_t i = 0; i + 1 < size; ++i) {
@@ -95,7 +99,12 @@ LongRow affine_weights(const std::vector<LongRow>& vertex, const LongRow& b) {
   for (std::size_t c = 0; c < size; ++c) {
     std::size_t best = c;
     for (std::size_t r = c; r < size; ++r) best = std::abs(row[r][c]) > std::abs(row[best][c]) ? r : best;
-    if (!(std::abs(row[best][c]) > 1e-13L)) return {};
+    if (!(std::abs(row[best][c]) > 1e-15L)) {
+      LongRow idle(vertex.size(), 0.0L);
+      for (std::size_t k = 0; k < std::min(c, vertex.size()); ++k) idle[k] = row[k][c] / row[k][k];
+      if (c < vertex.size()) idle[c] = -1.0L;
+      return {idle, false};
+    }
     std::swap(row[c], row[best]);
     for (std::size_t r = 0; r < size; ++r) {
       if (r == c || row[r][c] == 0.0L) continue;
@@ -104,8 +113,8 @@ LongRow affine_weights(const std::vector<LongRow>& vertex, const LongRow& b) {
     }
   }
   LongRow out;
-  for (std::size_t i = 0; i + 1 < size; ++i) out.push_back(row[i][size] / row[i][i]);
-  return out;
+  for (std::size_t i = 0; i + 1 < size; ++i) out.push_back(row[i][size] / row[i][i] - weight[i]);
+  return {out};
 }
 
 LongRow mixture(const std::vector<LongRow>& vertex, const LongRow& weight, std::size_t m) {
@@ -118,21 +127,20 @@ LongRow mixture(const std::vector<LongRow>& vertex, const LongRow& weight, std::
   return beta;
 }
 
-// Wolfe's minor cycles: towards the affine weights as far as none falls below 0, without the vertex that is at 0,
+// Wolfe's minor cycles: as far towards the affine weights as none falls below 0, without the vertex that is at 0,
 // again.
 void settle(std::vector<LongRow>& vertex, LongRow& weight, const LongRow& b) {
-  for (;;) {
-    const LongRow wanted = affine_weights(vertex, b);
-    if (wanted.empty()) return;
-    long double part = 1.0L;
+  while (vertex.size() > 1) {
+    const Change change = affine_change(vertex, weight, b);
+    long double part = change.moves ? 1.0L : std::numeric_limits<long double>::infinity();
     std::size_t first = vertex.size();
     for (std::size_t i = 0; i < vertex.size(); ++i) {
-      if (wanted[i] >= 0.0L || !(weight[i] / (weight[i] - wanted[i]) < part)) continue;
-      part = weight[i] / (weight[i] - wanted[i]);
+      if (!(change.of_weights[i] < 0.0L) || !(weight[i] / -change.of_weights[i] < part)) continue;
+      part = weight[i] / -change.of_weights[i];
       first = i;
     }
-    for (std::size_t i = 0; i < vertex.size(); ++i)
-      weight[i] = std::max(0.0L, weight[i] + part * (wanted[i] - weight[i]));
+    if (!std::isfinite(part)) return;
+    for (std::size_t i = 0; i < vertex.size(); ++i) weight[i] = std::max(0.0L, weight[i] + part * change.of_weights[i]);
     if (first == vertex.size()) return;
     vertex.erase(vertex.begin() + static_cast<std::ptrdiff_t>(first));
     weight.erase(weight.begin() + static_cast<std::ptrdiff_t>(first));
