@@ -1,7 +1,7 @@
 // A loss of your own by its oracle: each group of classes has a hinge, of its largest violation. Neither family has it.
 //
-// Mistakes inside a group of look-alikes are forgiven together: a row pays once for a group, however many of its classes
-// come too near, and for every group that has one.
+// Mistakes inside a group of look-alikes are forgiven together: a row pays once for a group, however many of its
+// classes come too near, and for every group that has one.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
