@@ -136,7 +136,8 @@ class RowSource {
   // Where rows go in a store that has room for them: the first of them is row `row`, its first value the value `value`
   // (dense: row * cols).
   struct Place {
-    std::int64_t row = 0, value = 0;
+    std::int64_t row = 0;    // of the store
+    std::int64_t value = 0;  // of the store's values
   };
   // Copies the rows [first, first + count) into a store of this type of rows and values; of sparse rows row_begin is
   // written behind place.row. Several threads may read at once, each to a place of its own.
