@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from . import _core
 from ._estimator import TopwolfClassifier
 from ._features import sound, to_features
-from ._oracle import Loss
 from ._weights import Certified, seal
 
 
@@ -57,7 +56,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
 
     def __init__(
         self,
-        loss: str | Loss = "max_hinge",
+        loss: str = "max_hinge",
         *,
         k: int | None = None,
         rho: ArrayLike | None = None,

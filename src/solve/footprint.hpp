@@ -16,13 +16,12 @@ struct Workload {
   double class_columns;  // of the class features; 0: none
   double entries;        // of a direction of the loss, at most
   bool sparse;
-  bool faces;              // the dual set has some that block can step along; softmax keeps A away from them
-  bool windows;            // the rows are on disk, and come by in windows
-  bool holds_dual;         // whatever the method: A is asked for, or smoothing needs it
-  int threads;             // of one job
-  int workers;             // jobs at the same time, on the same rows
-  std::int64_t fits;       // one after the other in all
-  bool by_oracle = false;  // the loss
+  bool faces;         // the dual set has some that block can step along; softmax keeps A away from them
+  bool windows;       // the rows are on disk, and come by in windows
+  bool holds_dual;    // whatever the method: A is asked for, or smoothing needs it
+  int threads;        // of one job
+  int workers;        // jobs at the same time, on the same rows
+  std::int64_t fits;  // one after the other in all
 };
 
 // stored: values of X, which the problem need not have in memory.
