@@ -435,7 +435,7 @@ TEST(Cv, TakesAnUnknownErrorForTheWorst) {
 TEST(Cv, RefusesWhatCannotBeValidated) {
   const Dataset data = rows();
   CvOptions options = cv_options(data);
-  options.folds.resize(1);
+  options.folds.clear();
   EXPECT_THROW(cross_validate(data, options), Error);
   options = cv_options(data);
   options.losses.clear();
