@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,15 +73,20 @@ struct Dataset {
 
 // What a file holds, before classes are known: rows, and for each row a label or none.
 struct RawDataset {
-  FeatureStore X;                       // (n x d)
-  std::vector<std::int32_t> label;      // n indices into spelling; -1: the row has no label
-  std::vector<std::string> spelling;    // each distinct label as written, in order of first appearance
-  std::vector<double> weights;          // n example weights, with LoadOptions::label_weights; else empty
-  std::optional<LabelType> label_type;  // set where the file declares it (npy); else found from the spellings
-  int index_base = 1;                   // of LIBSVM text: 0 or 1
-  std::string source;                   // the file's name, for messages
-  std::string label_source;             // the same of the labels, where they are in a file of their own
+  FeatureStore X;                         // (n x d)
+  std::shared_ptr<const RowSource> rows;  // in the place of X, with LoadOptions::on_disk
+  std::vector<std::int32_t> label;        // n indices into spelling; -1: the row has no label
+  std::vector<std::string> spelling;      // each distinct label as written, in order of first appearance
+  std::vector<double> weights;            // n example weights, with LoadOptions::label_weights; else empty
+  std::optional<LabelType> label_type;    // set where the file declares it (npy); else found from the spellings
+  int index_base = 1;                     // of LIBSVM text: 0 or 1
+  std::string source;                     // the file's name, for messages
+  std::string label_source;               // the same of the labels, where they are in a file of their own
 
+  // n
+  std::int64_t size() const {
+    return rows ? rows->rows() : std::visit([](const auto& store) { return store.rows; }, X);
+  }
   // Where the labels are from, for messages.
   const std::string& labels_from() const { return label_source.empty() ? source : label_source; }
 };
@@ -101,6 +107,9 @@ struct LoadOptions {
   // classifier in float64, float64.
   std::optional<Precision> precision{};
   int threads = 0;  // 0: all cores
+  // The rows stay in the file, and only labels are loaded: .npy and .twd, or several of them, where `path` (and
+  // labels_path with it) is a pattern such as emb_*.npy. Values are checked when they are read.
+  bool on_disk = false;
 };
 
 // Whatever the file holds, with or without labels.

@@ -1,14 +1,16 @@
-// Where numbers live: the features X (dense row-major or CSR, owned or borrowed, in one of four types of number), and
-// rows with few non-zeros such as the dual A. No arithmetic here.
+// Where numbers live: the features X (dense row-major or CSR, owned, borrowed or on a disk, in one of four types of
+// number), and rows with few non-zeros such as the dual A. No arithmetic here.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "topwolf/error.hpp"
 #include "topwolf/half.hpp"
 #include "topwolf/names.hpp"
 
@@ -115,7 +117,35 @@ Precision stored_precision(const Features& X) {
   return std::visit([]<class Matrix>(const Matrix&) { return precision_of<typename Matrix::Value>; }, X);
 }
 
-// X as the solvers see it: an immutable view and, if the memory is ours, what keeps it alive.
+// Rows that stay where they are, on a disk for instance, and are copied to memory some at a time. They never change:
+// a source that finds they did throws Error{io}.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  // n
+  virtual std::int64_t rows() const = 0;
+  // d
+  virtual std::int64_t cols() const = 0;
+  // Whether they are CSR.
+  virtual bool sparse() const = 0;
+  // Of the values.
+  virtual Precision precision() const = 0;
+  // How many values the rows [first, first + count) store.
+  virtual std::int64_t stored(std::int64_t first, std::int64_t count) const = 0;
+
+  // Where rows go in a store that has room for them: the first of them is row `row`, its first value the value `value`
+  // (dense: row * cols).
+  struct Place {
+    std::int64_t row = 0, value = 0;
+  };
+  // Copies the rows [first, first + count) into a store of this type of rows and values; of sparse rows row_begin is
+  // written behind place.row. Several threads may read at once, each to a place of its own.
+  virtual void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const = 0;
+  // These rows are read soon: what takes time may begin.
+  virtual void expect(std::int64_t /*first*/, std::int64_t /*count*/) const {}
+};
+
+// X as the solvers see it: an immutable view and, if the memory is ours, what keeps it alive; or a source of rows.
 class Features {
  public:
   // No rows.
@@ -147,11 +177,21 @@ class Features {
     owner_ = std::move(owner);
   }
 
-  // Which of the six it is, and where it lies.
-  const FeatureView& view() const { return view_; }
+  // Rows that are read some at a time.
+  explicit Features(std::shared_ptr<const RowSource> source) : view_(no_rows(*source)), source_(std::move(source)) {}
+
+  // Which of the six it is, and where it lies. Rows that are not in memory have no view: Error{data}.
+  const FeatureView& view() const {
+    if (source_) throw Error(ErrorKind::data, std::string("the rows are on disk, but this needs them in memory"));
+    return view_;
+  }
+  // Which of the six it is, and how wide; the rows themselves only where they are in memory.
+  const FeatureView& kind() const { return view_; }
+  // Of rows that are read some at a time; null: they are in memory.
+  const std::shared_ptr<const RowSource>& source() const { return source_; }
   // n
   std::int64_t rows() const {
-    return std::visit([](const auto& v) { return v.rows; }, view_);
+    return source_ ? source_->rows() : std::visit([](const auto& v) { return v.rows; }, view_);
   }
   // d
   std::int64_t cols() const {
@@ -163,8 +203,22 @@ class Features {
   Precision precision() const { return stored_precision(view_); }
 
  private:
+  static FeatureView no_rows(const RowSource& source) {
+    static constexpr std::int64_t begin = 0;
+    const std::int64_t d = source.cols();
+    const bool wide = source.precision() == Precision::float64;
+    if (source.sparse()) {
+      return wide ? FeatureView(CsrView<double>{&begin, nullptr, nullptr, 0, d})
+                  : FeatureView(CsrView<float>{&begin, nullptr, nullptr, 0, d});
+    }
+    if (source.precision() == Precision::float16) return DenseView<Float16>{nullptr, 0, d, d};
+    if (source.precision() == Precision::bfloat16) return DenseView<BFloat16>{nullptr, 0, d, d};
+    return wide ? FeatureView(DenseView<double>{nullptr, 0, d, d}) : FeatureView(DenseView<float>{nullptr, 0, d, d});
+  }
+
   FeatureView view_;
   std::shared_ptr<const void> owner_;
+  std::shared_ptr<const RowSource> source_;
 };
 
 // One non-zero of a row over the classes.

@@ -83,6 +83,9 @@ struct TrainOptions {
   // up for: the model is one of rows as they are. Needs a bias. Another objective than without (ledger, C1). The
   // folds of a cross-validation share the mean of all rows.
   bool center = false;
+  // Bytes that the process may take in all; none: what the system allows. Rows on disk are loaded where there is room
+  // for them, and are otherwise read window by window, as large as the rest of this allows.
+  std::optional<std::int64_t> memory;
   int threads = 0;          // 0: all cores the process may use
   std::uint64_t seed = 0;   // of the solvers that draw random numbers; the same seed gives the same bits
   bool keep_dual = false;   // return the dual A as well

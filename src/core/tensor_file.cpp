@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -225,27 +226,88 @@ std::string TensorFile::format_of(const std::string& path) {
   return text_in(member(json::parse(metadata, nullptr, false), "format"));
 }
 
-TensorFile TensorFile::parse(std::vector<char> bytes, const std::string& path) {
-  TensorFile file;
-  const std::string_view text = find_header(bytes, path);
+TensorFile::Checksum TensorFile::read_header(std::string_view text, std::size_t data_size, const std::string& path) {
   json table = parse_strict_json(text, path, "the header");
   const auto [metadata, stored_checksum] = take_metadata(table, path);
   check_padding(text, path);
-  file.data_begin_ = length_size + text.size();
-  const std::span<const char> data = std::span<const char>(bytes).subspan(file.data_begin_);
-  for (const auto& [name, entry] : table.items()) {
-    file.entries_.emplace(name, read_entry(name, entry, data.size(), path));
-  }
-  check_coverage(file.entries_, data.size(), path);
+  path_ = path;
+  metadata_ = metadata;
+  data_begin_ = file_data_begin_ = length_size + text.size();
+  for (const auto& [name, entry] : table.items()) entries_.emplace(name, read_entry(name, entry, data_size, path));
+  check_coverage(entries_, data_size, path);
+  return {stored_checksum, table.dump()};
+}
 
-  Hasher checksum;
-  checksum.add(data.data(), data.size());
-  checksum.add(metadata);
-  checksum.add(table.dump());
-  if (checksum.hex() != stored_checksum) fail_invalid(path, "its content does not match its checksum");
-  file.path_ = path;
-  file.metadata_ = metadata;
+void TensorFile::check_checksum(const std::string& found, const std::string& stored) const {
+  if (found != stored) fail_invalid(path_, "its content does not match its checksum");
+}
+
+TensorFile TensorFile::parse(std::vector<char> bytes, const std::string& path) {
+  TensorFile file;
+  const std::string_view text = find_header(bytes, path);
+  const std::size_t begin = length_size + text.size();
+  const Checksum checksum = file.read_header(text, bytes.size() - begin, path);
+  Hasher hasher;
+  hasher.add(bytes.data() + begin, bytes.size() - begin);
+  hasher.add(file.metadata_);
+  hasher.add(checksum.table);
+  file.check_checksum(hasher.hex(), checksum.stored);
   file.bytes_ = std::move(bytes);
+  return file;
+}
+
+TensorFile TensorFile::read_but(const std::string& path, std::span<const std::string_view> left_out) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(ErrorKind::io, "{}: cannot be read: {}", path, std::strerror(errno));
+  in.seekg(0, std::ios::end);
+  const auto size = static_cast<std::size_t>(in.tellg());
+  in.seekg(0);
+  const auto read = [&](char* to, std::size_t count) {
+    in.read(to, static_cast<std::streamsize>(count));
+    if (in.bad()) fail(ErrorKind::io, "{}: cannot be read: {}", path, std::strerror(errno));
+    if (static_cast<std::size_t>(in.gcount()) < count) {
+      fail(ErrorKind::io, "{}: the file became shorter while it was read", path);
+    }
+  };
+  // The header as find_header() wants it, which looks at what the whole file has room for.
+  std::vector<char> header(std::min(size, length_size + 1));
+  read(header.data(), header.size());
+  check_beginning({header.data(), header.size()}, path);
+  std::uint64_t length = 0;
+  if (header.size() > length_size) std::memcpy(&length, header.data(), length_size);
+  const std::size_t begin = std::min<std::size_t>(size, length_size + length), before = header.size();
+  header.resize(std::max(begin, before));
+  read(header.data() + before, header.size() - before);
+  TensorFile file;
+  const Checksum checksum = file.read_header(find_header(header, path), size - begin, path);
+
+  Hasher hasher;
+  std::vector<char> block;
+  constexpr std::size_t block_bytes = std::size_t{4} << 20;
+  std::size_t at = header.size() - begin;  // of the data, which begin with an empty header's next byte at most
+  hasher.add(header.data() + begin, at);
+  const auto take = [&](std::size_t from, const char* bytes, std::size_t count) {
+    for (const auto& [name, entry] : file.entries_) {
+      if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) continue;
+      std::vector<char>& to = file.loaded_[name];
+      to.resize(entry.size);
+      const std::size_t first = std::max(from, entry.begin), last = std::min(from + count, entry.begin + entry.size);
+      if (first < last)
+        std::copy(bytes + (first - from), bytes + (last - from),
+                  to.begin() + static_cast<std::ptrdiff_t>(first - entry.begin));
+    }
+  };
+  take(0, header.data() + begin, at);
+  while (at < size - begin) {
+    block.resize(std::min(block_bytes, size - begin - at));
+    read(block.data(), block.size());
+    hasher.add(block.data(), block.size());
+    take(at, block.data(), block.size());
+    at += block.size();
+  }
+  hasher.add(file.metadata_);
+  hasher.add(checksum.table);
+  file.check_checksum(hasher.hex(), checksum.stored);
   return file;
 }
 
@@ -266,6 +328,8 @@ std::span<const char> TensorFile::bytes_of(std::string_view name, std::string_vi
   if (found.dtype != dtype) {
     fail_invalid(path_, fmt::format("tensor '{}' has the dtype {}, not {}", name, found.dtype, dtype));
   }
+  if (const auto loaded = loaded_.find(name); loaded != loaded_.end()) return loaded->second;
+  if (bytes_.empty()) fail(ErrorKind::internal, "{}: the tensor '{}' was left in its file", path_, name);
   return std::span<const char>(bytes_).subspan(data_begin_ + found.begin, found.size);
 }
 

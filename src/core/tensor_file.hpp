@@ -58,6 +58,9 @@ class TensorFile {
   };
 
   static TensorFile read(const std::string& path);
+  // The same, but that these tensors stay in the file: get() is for the others, place() for these. The checksum is
+  // that of all, for which the file is read once, a few megabytes at a time.
+  static TensorFile read_but(const std::string& path, std::span<const std::string_view> left_out);
   // The bytes of a file already read; path is for messages.
   static TensorFile parse(std::vector<char> bytes, const std::string& path);
   // Error{data} for bytes that no such file begins with.
@@ -71,6 +74,9 @@ class TensorFile {
   bool has(std::string_view name) const { return entries_.find(name) != entries_.end(); }
   const std::string& dtype(std::string_view name) const { return entry(name).dtype; }
   const std::vector<std::int64_t>& shape(std::string_view name) const { return entry(name).shape; }
+
+  // Where a tensor's bytes begin in the file.
+  std::size_t place(std::string_view name) const { return file_data_begin_ + entry(name).begin; }
 
   // The bytes of a tensor of any type, valid while this object lives.
   std::span<const char> bytes(std::string_view name) const { return bytes_of(name, entry(name).dtype); }
@@ -89,8 +95,16 @@ class TensorFile {
   std::string path_;
   std::string metadata_;
   std::map<std::string, Entry, std::less<>> entries_;
+  void check_checksum(const std::string& found, const std::string& stored) const;
+  // The header, but for the checksum, which it returns; data_size: of the file, behind it.
+  struct Checksum {
+    std::string stored, table;
+  };
+  Checksum read_header(std::string_view text, std::size_t data_size, const std::string& path);
+
   std::vector<char> bytes_;  // the whole file; tensors are aligned in it
-  std::size_t data_begin_ = 0;
+  std::size_t data_begin_ = 0, file_data_begin_ = 0;
+  std::map<std::string, std::vector<char>, std::less<>> loaded_;  // with read_but(), in the place of bytes_
 };
 
 }  // namespace topwolf

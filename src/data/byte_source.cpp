@@ -124,6 +124,20 @@ void InputFile::read_exactly_at(std::size_t offset, char* to, std::size_t count)
   }
 }
 
+void InputFile::expect(std::size_t offset, std::size_t count) const {
+  // Advice: where the system does not take it the bytes are read when they are wanted.
+  static_cast<void>(
+      ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(count), POSIX_FADV_WILLNEED));
+}
+
+void InputFile::check_unchanged() const {
+  struct stat now {};
+  if (::fstat(descriptor_, &now) != 0) fail_reading(path_);
+  const bool same = now.st_size == status_.st_size && now.st_mtim.tv_sec == status_.st_mtim.tv_sec &&
+                    now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
+  if (!same) fail(ErrorKind::io, "{}: the file was changed while it was in use", display_name(path_));
+}
+
 Buffer read_bytes(const std::string& path, UnpackLimit max_unpacked, int threads) {
   InputFile file(path);
   Buffer bytes;

@@ -38,6 +38,10 @@ class InputFile {
   std::size_t read_at(std::size_t offset, char* to, std::size_t count) const;
   // Error{io} where the file has become shorter.
   void read_exactly_at(std::size_t offset, char* to, std::size_t count) const;
+  // These bytes are read soon; the system may fetch them meanwhile.
+  void expect(std::size_t offset, std::size_t count) const;
+  // Error{io} where the file was written to since it was opened: what was read of it before is of another file.
+  void check_unchanged() const;
 
  private:
   std::string path_;

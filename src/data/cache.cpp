@@ -1,9 +1,7 @@
 // .twd: a tensor file with the features, the labels and their spellings. Spellings are bytes, not JSON: a label need
 // not be UTF-8.
-#include "data/readers.hpp"
-#include "data/write.hpp"
-
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +9,9 @@
 #include "core/strict_json.hpp"
 #include "core/tensor_file.hpp"
 #include "data/features.hpp"
+#include "data/readers.hpp"
+#include "data/row_files.hpp"
+#include "data/write.hpp"
 
 namespace topwolf {
 
@@ -125,18 +126,23 @@ void write_cache(const RawDataset& raw, const std::string& path) {
   write_tensor_file(path, tensors, metadata.dump());
 }
 
-RawDataset read_cache(const std::string& path) {
-  const TensorFile file = TensorFile::read(path);
+namespace {
+
+struct Shape {
+  std::int64_t rows = 0, cols = 0;
+};
+
+// Metadata and labels.
+Shape read_all_but_features(const TensorFile& file, RawDataset& raw) {
+  const std::string& path = file.path();
   const json metadata = parse_strict_json(file.metadata(), path, "the metadata");
-  RawDataset raw;
   raw.source = path;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
+  Shape shape;
   try {
     if (!says(metadata, "format", format_name)) fail_cache(path, "it holds something else");
     read_integer(metadata, "version", format_version, half_version, path);
-    rows = read_integer(metadata, "rows", 1, INT64_MAX, path);
-    cols = read_integer(metadata, "cols", 0, most_columns, path);
+    shape.rows = read_integer(metadata, "rows", 1, INT64_MAX, path);
+    shape.cols = read_integer(metadata, "cols", 0, most_columns, path);
     raw.index_base = static_cast<int>(read_integer(metadata, "index_base", 0, 1, path));
     if (metadata.contains("label_type")) {
       raw.label_type = parse_name<LabelType>(metadata["label_type"].get<std::string>());
@@ -145,14 +151,63 @@ RawDataset read_cache(const std::string& path) {
   } catch (const json::exception&) {
     fail_cache(path, "its metadata is incomplete");
   }
-  raw.X = read_values(file, rows, cols);
   raw.label = take<std::int32_t>(file, "label");
   raw.spelling = read_spellings(file);
   const auto count = static_cast<std::int64_t>(raw.spelling.size());
   if (std::any_of(raw.label.begin(), raw.label.end(), [&](std::int32_t k) { return k < -1 || k >= count; })) {
     fail_cache(path, "a row has a label that is not in its list");
   }
+  return shape;
+}
+
+Precision precision_of_values(const TensorFile& file) {
+  const std::string& type = file.dtype("values");
+  if (type == dtype_of<float>()) return Precision::float32;
+  if (type == dtype_of<Float16>()) return Precision::float16;
+  if (type == dtype_of<BFloat16>()) return Precision::bfloat16;
+  if (type != dtype_of<double>()) fail_cache(file.path(), "its values are no real numbers");
+  return Precision::float64;
+}
+
+std::int64_t numbers(const TensorFile& file, const char* name) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : file.shape(name)) count *= extent;
+  return count;
+}
+
+}  // namespace
+
+RawDataset read_cache(const std::string& path) {
+  const TensorFile file = TensorFile::read(path);
+  RawDataset raw;
+  const auto [rows, cols] = read_all_but_features(file, raw);
+  raw.X = read_values(file, rows, cols);
   return raw;
+}
+
+SharedRows open_cache_rows(const std::string& path, RawDataset& raw) {
+  constexpr std::array<std::string_view, 3> features{"values", "row_begin", "column"};
+  const TensorFile file = TensorFile::read_but(path, features);
+  const auto [rows, cols] = read_all_but_features(file, raw);
+  RowsInFile what{path, rows, cols, precision_of_values(file), file.place("values")};
+  const std::int64_t stored = numbers(file, "values");
+  std::int64_t cells = 0;
+  if (!file.has("row_begin")) {
+    if (cols == 0 || __builtin_mul_overflow(rows, cols, &cells) || cells != stored) {
+      fail_cache(path, "its values do not fit its shape");
+    }
+    return open_in_file(what);
+  }
+  if (is_half(what.precision)) fail_cache(path, "its sparse values are not float32 or float64");
+  const bool fits = file.dtype("row_begin") == dtype_of<std::int64_t>() &&
+                    file.dtype("column") == dtype_of<std::int32_t>() && numbers(file, "row_begin") - 1 == rows &&
+                    numbers(file, "column") == stored;
+  if (!fits) fail_cache(path, "its row bounds do not fit its shape");
+  what.row_begin = file.place("row_begin");
+  what.column = file.place("column");
+  SharedRows out = open_in_file(what);
+  if (out->stored(0, rows) != stored) fail_cache(path, "its row bounds do not fit its values");
+  return out;
 }
 
 }  // namespace topwolf

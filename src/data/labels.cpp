@@ -148,7 +148,7 @@ std::vector<std::int32_t> map_labels(const RawDataset& raw, const ClassList& cla
 }
 
 Dataset make_dataset(RawDataset raw) {
-  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  const std::int64_t rows = raw.size();
   if (rows == 0) fail(ErrorKind::data, "{}: there are no rows", raw.source);
   const auto unlabelled = std::find(raw.label.begin(), raw.label.end(), -1);
   if (unlabelled != raw.label.end() || static_cast<std::int64_t>(raw.label.size()) != rows) {
@@ -166,7 +166,7 @@ Dataset make_dataset(RawDataset raw) {
   data.y = map_labels(raw, data.classes);
   data.weights = std::move(raw.weights);
   data.index_base = raw.index_base;
-  data.X = Features(std::move(raw.X));
+  data.X = raw.rows ? Features(std::move(raw.rows)) : Features(std::move(raw.X));
   data.source = std::move(raw.source);
   return data;
 }

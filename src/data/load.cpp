@@ -11,6 +11,7 @@
 #include "data/labels.hpp"
 #include "data/npy.hpp"
 #include "data/readers.hpp"
+#include "data/row_files.hpp"
 #include "data/text.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -85,7 +86,7 @@ void replace_labels(RawDataset& raw, const std::string& path, UnpackLimit max_un
 }
 
 void check_labels(RawDataset& raw, const ReadOptions& options) {
-  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  const std::int64_t rows = raw.size();
   if (raw.label.empty()) raw.label.assign(static_cast<std::size_t>(rows), -1);
   if (static_cast<std::int64_t>(raw.label.size()) != rows) {
     fail(ErrorKind::data, "{}: there are {} labels for {} rows", raw.labels_from(), raw.label.size(), rows);
@@ -102,10 +103,32 @@ std::int64_t columns_for(const ReadOptions& options, const FeatureStore& X) {
   return sparse && options.keep_beyond_cols ? std::max(own, *options.cols) : *options.cols;
 }
 
+// The same as below, but that what is done to the rows is done when they are read.
+RawDataset open_checked(const ReadOptions& options) {
+  RawDataset raw = open_rows(options);
+  if (options.cols && raw.rows->cols() != *options.cols) {
+    const std::int64_t cols = *options.cols, own = raw.rows->cols();
+    if (!raw.rows->sparse() || own > cols) {
+      fail(ErrorKind::data, "{}: the rows have {} features, but {} are expected", raw.source, own, cols);
+    }
+    raw.rows = changed(raw.rows, cols, raw.rows->precision(),
+                       [cols, name = raw.source](FeatureStore& X) { fit_columns(X, cols, name); });
+  }
+  const Precision precision = options.number().of(raw.rows->precision());
+  if (precision != raw.rows->precision()) {
+    raw.rows = changed(raw.rows, raw.rows->cols(), precision,
+                       [precision, name = raw.source](FeatureStore& X) { convert_precision(X, precision, name); });
+  }
+  if (options.label_weights) split_label_weights(raw);
+  check_labels(raw, options);
+  return raw;
+}
+
 RawDataset read_checked(const ReadOptions& options, ReadReport& report) {
   if (options.path == "-" && options.labels_path == "-") {
     fail(ErrorKind::option, "standard input cannot hold both the data and the labels");
   }
+  if (options.on_disk) return open_checked(options);
   RawDataset raw = read_any(options);
   // The order counts: columns are dropped before dense is decided, 16 bits are for what is dense then, and weights are
   // split from labels of a file of their own, too.

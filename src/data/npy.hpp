@@ -21,6 +21,7 @@ struct NpyArray {
   bool big_endian = false;
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
+  std::int64_t first_row = 0;  // of the rows that are here, for messages
   std::string_view data;
   std::string type;  // as written, for messages
 
@@ -39,6 +40,14 @@ using ByteReader = std::function<std::size_t(char* to, std::size_t count)>;
 // them. `size` is that of the whole file, and may be an upper bound: nothing larger is allocated.
 FeatureStore read_npy_features(const ByteReader& reader, std::size_t size, const NumberChoice& number, int threads,
                                const std::string& name);
+// Of the array that this header describes, the rows from `first` on, of which `bytes` are. For C order alone.
+FeatureStore npy_rows(const NpyArray& array, std::string_view bytes, std::int64_t first, const NumberChoice& number,
+                      const std::string& name);
+// Error{data} for what are no features.
+void check_npy_features(const NpyArray& array, const NumberChoice& number, const std::string& name);
+// What features become, and whether that is how they lie in the file.
+Precision npy_precision(const NpyArray& array, const NumberChoice& number);
+bool npy_in_place(const NpyArray& array, Precision precision);
 FeatureStore npy_features(std::string_view bytes, const NumberChoice& number, int threads, const std::string& name);
 
 // The numbers of an array in row-major order, converted to T.

@@ -105,7 +105,8 @@ DenseStore<T> dense_features(const NpyArray& array, const BlockSource& next, int
           for (std::int64_t j = column; j < column_end; ++j, from += column_step) {
             const auto value = load<Source>(from, swap);
             to[j] = static_cast<T>(value);
-            if (!std::isfinite(to[j])) fail_not_finite(name, i, j, static_cast<double>(value), precision_of<T>);
+            if (!std::isfinite(to[j]))
+              fail_not_finite(name, array.first_row + i, j, static_cast<double>(value), precision_of<T>);
           }
         }
       });
@@ -114,8 +115,8 @@ DenseStore<T> dense_features(const NpyArray& array, const BlockSource& next, int
   return X;
 }
 
-FeatureStore any_features(NpyArray array, const BlockSource& next, const NumberChoice& number, int threads,
-                          const std::string& name) {
+// Features, of a type that can be read.
+NpyArray checked(NpyArray array, const NumberChoice& number, const std::string& name) {
   if (array.shape.size() != 2 || array.size() == 0) {
     fail(ErrorKind::data, "{}: features need two dimensions, none of them 0, but the shape is ({})", name,
          fmt::join(array.shape, ", "));
@@ -130,9 +131,14 @@ FeatureStore any_features(NpyArray array, const BlockSource& next, const NumberC
     }
     array.kind = bfloat16_kind;
   }
+  return array;
+}
+
+FeatureStore any_features(NpyArray array, const BlockSource& next, const NumberChoice& number, int threads,
+                          const std::string& name) {
+  array = checked(std::move(array), number, name);
   threads = resolve_threads(threads);
-  const bool half = array.kind == 'f' && array.item_size == 2;
-  switch (number.of(half ? Precision::float16 : number.usual)) {
+  switch (npy_precision(array, number)) {
     case Precision::float32:
       return dense_features<float>(array, next, threads, name);
     case Precision::float16:
@@ -145,6 +151,32 @@ FeatureStore any_features(NpyArray array, const BlockSource& next, const NumberC
 }
 
 }  // namespace
+
+Precision npy_precision(const NpyArray& array, const NumberChoice& number) {
+  const bool half = array.kind == 'f' && array.item_size == 2;
+  return number.of(half ? Precision::float16 : number.usual);
+}
+
+void check_npy_features(const NpyArray& array, const NumberChoice& number, const std::string& name) {
+  visit_number_type(checked(array, number, name), name, []<class Source>() {});
+}
+
+bool npy_in_place(const NpyArray& array, Precision precision) {
+  if (array.fortran_order || must_swap(array)) return false;
+  if (array.kind == 'V') return precision == Precision::bfloat16;
+  const std::int64_t size = precision == Precision::float64 ? 8 : precision == Precision::float32 ? 4 : 2;
+  return array.kind == 'f' && array.item_size == size && precision != Precision::bfloat16;
+}
+
+FeatureStore npy_rows(const NpyArray& array, std::string_view bytes, std::int64_t first, const NumberChoice& number,
+                      const std::string& name) {
+  NpyArray rows = array;
+  rows.shape[0] = static_cast<std::int64_t>(bytes.size()) / (array.item_size * array.shape[1]);
+  rows.first_row = first;
+  std::size_t at = 0;
+  const auto next = [&](std::size_t count) { return bytes.substr(std::exchange(at, at + count), count); };
+  return any_features(std::move(rows), next, number, 1, name);
+}
 
 FeatureStore npy_features(std::string_view bytes, const NumberChoice& number, int threads, const std::string& name) {
   const NpyArray array = parse_npy(bytes, name);

@@ -6,6 +6,7 @@
 
 #include "engine/cpu/cpu_engine.hpp"
 #include "engine/engine.hpp"
+#include "engine/windows/window_engine.hpp"
 #include "topwolf/joint.hpp"
 
 namespace topwolf {
@@ -16,6 +17,7 @@ struct EngineOptions {
   std::shared_ptr<const Gram> shared_gram{};  // ... from this one; null: from one of its own
   std::shared_ptr<const ClassMap> classes{};  // phi; null: the plain problem
   const JointMap* psi = nullptr;              // any psi, in the place of features; must outlive the engine
+  const WindowedRows* windows = nullptr;      // rows that are not in memory; lengths2 must be given
   SharedLengths lengths2{};                   // ||x_i - mean||^2 with the constant feature; null: computed
 };
 

@@ -10,6 +10,7 @@
 #include "engine/factory.hpp"
 #include "support/plain_joint.hpp"
 #include "support/plain_problem.hpp"
+#include "support/rows_in_memory.hpp"
 #include "support/toy_engine.hpp"
 
 namespace topwolf::testing {
@@ -56,6 +57,15 @@ inline std::vector<EngineKind> engine_kinds() {
           {"CentredClassFeatures64", Storage::csr64, Psi::class_features, false, true},
           {"CentredClassFeaturesGram", Storage::csr64, Psi::class_features, true, true},
           {"CentredFar64", Storage::dense64, Psi::kronecker, false, true, 64.0},
+          {"Windows32", Storage::dense32, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"Windows64", Storage::dense64, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsCsr32", Storage::csr32, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsCsr64", Storage::csr64, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsHalf", Storage::half, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"WindowsBHalf", Storage::bhalf, Psi::kronecker, false, false, 0.0, make_windows_of_few},
+          {"CentredWindows32", Storage::dense32, Psi::kronecker, false, true, 2.0, make_windows_of_few},
+          {"CentredWindowsFar64", Storage::dense64, Psi::kronecker, false, true, 64.0, make_windows_of_few},
+          {"CentredWindowsCsr64", Storage::csr64, Psi::kronecker, false, true, 2.0, make_windows_of_few},
           {"CentredToy", Storage::dense64, Psi::kronecker, false, true, 2.0, make_toy_engine}};
 }
 

@@ -29,9 +29,20 @@ std::shared_ptr<const Gram> make_gram(const Problem& problem, int threads, const
 // many batches and their scores stay in a cache.
 std::int64_t most_rows_of_batch(std::int64_t n, std::int64_t m);
 
+// Where a problem's rows are some of many: how many there are, and the lengths of all. How many step at once, and
+// whether they are copied less their mean, follows from these.
+struct AmongRows {
+  std::int64_t n = 0;
+  const std::vector<double>& lengths2;
+};
+
 // The problem and the rows' squared lengths must outlive the scores.
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
-                                                 int threads);
+                                                 int threads, const AmongRows& all);
+inline std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
+                                                        int threads) {
+  return make_weights_scores(problem, lengths2, threads, {problem.n, lengths2});
+}
 // Without a Gram matrix they make their own, when they are first asked for scores.
 std::unique_ptr<BlockScores> make_gram_scores(const Problem& problem, std::shared_ptr<const Gram> gram, int threads,
                                               Pause pause);

@@ -25,9 +25,9 @@ namespace {
 struct Groups {
   std::int64_t to_begin_with = 1, most = 1;
 
-  Groups(const Problem& problem, std::int64_t rows, std::int64_t classes_for_one) {
+  Groups(const Problem& problem, std::int64_t n, std::int64_t rows, std::int64_t classes_for_one) {
     constexpr std::int64_t most_groups = 1024;
-    most = floor_power(std::min(most_rows_of_batch(problem.n, problem.m) / rows, most_groups));
+    most = floor_power(std::min(most_rows_of_batch(n, problem.m) / rows, most_groups));
     to_begin_with = std::min(most, floor_power(problem.m / classes_for_one));
   }
   static std::int64_t floor_power(std::int64_t count) {
@@ -96,12 +96,12 @@ class DenseWeights final : public Weights<T> {
   using Weights<T>::weights_;
 
  public:
-  DenseWeights(const Problem& problem, const DenseRows& X, int threads)
+  DenseWeights(const Problem& problem, const DenseRows& X, int threads, std::int64_t n)
       : Weights<T>(problem, threads, make_face_product<T>(problem, X, threads),
                    problem.m * feature_pitch<T>(problem.D())),
         X_(X),
         pitch_(feature_pitch<T>(problem.D())),
-        groups_(problem, rows_of_group, 64) {}
+        groups_(problem, n, rows_of_group, 64) {}
 
   std::int64_t group_rows() const override { return rows_of_group; }
   std::int64_t groups_to_begin_with() const override { return groups_.to_begin_with; }
@@ -224,12 +224,13 @@ class SparseWeights final : public Weights<T> {
   using Weights<T>::weights_;
 
  public:
-  SparseWeights(const Problem& problem, const CsrView<T>& X, const std::vector<double>& lengths2, int threads)
+  SparseWeights(const Problem& problem, const CsrView<T>& X, const std::vector<double>& lengths2, int threads,
+                std::int64_t n)
       : Weights<T>(problem, threads, make_face_product<T>(problem, X, threads), problem.D() * class_pitch(problem.m)),
         X_(X),
         pitch_(class_pitch(problem.m)),
         lengths2_(lengths2),
-        groups_(problem, 1, 4),
+        groups_(problem, n, 1, 4),
         mean_row_(static_cast<double>(stored_values(X)) / static_cast<double>(std::max<std::int64_t>(1, X.rows))) {
     // Of as many features each as have the same number of values.
     std::vector<std::int64_t> count(static_cast<std::size_t>(X.cols), 0);
@@ -419,7 +420,7 @@ std::int64_t most_rows_of_batch(std::int64_t n, std::int64_t m) {
 }
 
 std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const std::vector<double>& lengths2,
-                                                 int threads) {
+                                                 int threads, const AmongRows& all) {
   return std::visit(
       [&]<class View>(const View& X) -> std::unique_ptr<BlockScores> {
         using T = Working<typename View::Value>;
@@ -428,16 +429,16 @@ std::unique_ptr<BlockScores> make_weights_scores(const Problem& problem, const s
         };
         const auto plain = [&](const std::vector<double>& plain_lengths2) -> std::unique_ptr<BlockScores> {
           if constexpr (sparse) {
-            return std::make_unique<SparseWeights<T>>(problem, X, plain_lengths2, threads);
+            return std::make_unique<SparseWeights<T>>(problem, X, plain_lengths2, threads, all.n);
           } else {
-            return std::make_unique<DenseWeights<T>>(problem, X, threads);
+            return std::make_unique<DenseWeights<T>>(problem, X, threads, all.n);
           }
         };
         if (!problem.mean) return plain(lengths2);
         if constexpr (!sparse) {
           // A copy of every row that is visited costs as much as its products where there are few classes.
-          if (!mean_is_small<T>(problem, lengths2)) {
-            return std::make_unique<DenseWeights<T>>(problem, DenseRows(X, numbers(problem.mean)), threads);
+          if (!mean_is_small<T>(problem, all.lengths2)) {
+            return std::make_unique<DenseWeights<T>>(problem, DenseRows(X, numbers(problem.mean)), threads, all.n);
           }
         }
         return std::make_unique<CentredScores>(problem, lengths2, threads, plain);

@@ -55,6 +55,8 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   rest_.assign(n, 0);
   due_.assign(n, 0);
   order_.clear();
+  ends_.clear();
+  entered_.reset();
   visited_ = resting_ = epoch_ = 0;
   quiet_ = 0.0;
 }
@@ -80,29 +82,52 @@ BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
       ++resting_;
     }
   }
-  rng_.shuffle(order_);
+  const auto awake = static_cast<std::int64_t>(order_.size());
+  ends_ = scores_->arrange(order_, rng_);
+  entered_.reset();
   visited_ = 0;
   if (groups_ == 1 && epoch_ % epochs_per_trial == 0) groups_ = std::min<std::int64_t>(2, most_groups_);
   const double left = gap();
   // A twentieth of the mean share: those who rest had, when they were seen, a twentieth of the gap between them at
   // most.
   quiet_ = std::isfinite(left) ? 0.05 * left : 0.0;
-  return {static_cast<std::int64_t>(order_.size()), resting_};
+  return {awake * scores_->visits(), resting_};
+}
+
+std::span<const std::int64_t> HostBlockAscent::part(std::size_t p) const {
+  if (p >= ends_.size()) return {};
+  const std::int64_t begin = p == 0 ? 0 : ends_[p - 1];
+  return std::span(order_).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(ends_[p] - begin));
+}
+
+std::size_t HostBlockAscent::part_of(std::int64_t at) const {
+  return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin());
+}
+
+void HostBlockAscent::enter_part() {
+  const std::size_t p = part_of(visited_);
+  if (entered_ == p || p >= ends_.size()) return;
+  entered_.reset();
+  scores_->enter(part(p), part(p + 1));
+  entered_ = p;
 }
 
 std::span<const std::int64_t> HostBlockAscent::batch_at(std::int64_t first) const {
-  return std::span(order_).subspan(
-      static_cast<std::size_t>(first),
-      static_cast<std::size_t>(std::min(groups_ * group_rows_, static_cast<std::int64_t>(order_.size()) - first)));
+  const std::size_t p = part_of(first);
+  if (p >= ends_.size()) return {};
+  return std::span(order_).subspan(static_cast<std::size_t>(first),
+                                   static_cast<std::size_t>(std::min(groups_ * group_rows_, ends_[p] - first)));
 }
 
 BlockAscent::Step HostBlockAscent::step(Dual& A) {
+  enter_part();
   const auto rows = batch_at(visited_);
   const std::size_t count = rows.size(), group = static_cast<std::size_t>(group_rows_);
   Step out;
   out.rows = static_cast<std::int64_t>(count);
   if (count == 0) {
     order_.clear();
+    ends_.clear();
     visited_ = 0;
     return out;
   }
@@ -293,13 +318,17 @@ void HostBlockAscent::exchange(State& state) {
   rng_.exchange(state);
   state.count("ascent_epoch", epoch_);
   state("order", order_);
+  state("order_ends", ends_);
   state("visited", visited_);
   state.count("resting", resting_);
   state.count("groups", groups_, most_groups_);
   state("gamma_sum", gamma_sum_);
   state.count("gamma_count", gamma_count_, batches_per_judgement);
   state("quiet", quiet_);
-  if (state.restoring()) check_order(state);
+  if (state.restoring()) {
+    check_order(state);
+    entered_.reset();
+  }
   state("share", share_, {problem_.n});
   state("rest", rest_, {problem_.n});
   state("due", due_, {problem_.n});
@@ -315,6 +344,10 @@ void HostBlockAscent::check_order(State& state) const {
   for (std::int64_t i = 0; i < problem_.n; ++i) expected += problem_.weight(i) > 0.0 ? 1 : 0;
   const bool rows = std::all_of(order_.begin(), order_.end(), [&](std::int64_t i) { return i >= 0 && i < problem_.n; });
   if (groups_ < 1) state.refuse("groups");
+  expected *= scores_->visits();
+  const bool ends = std::is_sorted(ends_.begin(), ends_.end()) && (ends_.empty() ? 0 : ends_.back()) == size &&
+                    (ends_.empty() || ends_.front() >= 0);
+  if (!ends) state.refuse("order_ends");
   if (!rows || (size != 0 && size != expected) || visited_ < 0 || visited_ > size) state.refuse("order");
 }
 

@@ -49,6 +49,9 @@ class HostBlockAscent final : public BlockAscent {
   };
 
   std::span<const std::int64_t> batch_at(std::int64_t first) const;
+  std::span<const std::int64_t> part(std::size_t p) const;
+  std::size_t part_of(std::int64_t at) const;
+  void enter_part();
   Gain step_group(std::span<const std::int64_t> rows, std::size_t first, std::size_t last, HostDual& A, Space& space);
   void correct(std::span<const std::int64_t> rows, std::size_t first, std::size_t r, double* s, Space& space) const;
   double visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change, Space& space);
@@ -80,7 +83,9 @@ class HostBlockAscent final : public BlockAscent {
   std::int64_t epoch_ = 0;
   double quiet_ = 0.0;  // a share below this is next to none
   std::vector<std::int64_t> order_;
-  std::int64_t visited_ = 0;  // of order_
+  std::vector<std::int64_t> ends_;      // of its parts
+  std::optional<std::size_t> entered_;  // the part that was
+  std::int64_t visited_ = 0;            // of order_
   std::int64_t resting_ = 0;
 
   // Of a batch.

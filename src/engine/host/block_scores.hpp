@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/rng.hpp"
 #include "engine/engine.hpp"
 
 namespace topwolf {
@@ -61,6 +62,16 @@ class BlockScores {
   virtual std::int64_t group_rows() const = 0;                     // the size of group it works best with
   virtual std::int64_t groups_to_begin_with() const { return 1; }  // of a batch
   virtual std::int64_t most_groups() const { return 1; }           // 1: the groups never step at once
+
+  // Puts the rows of an epoch, which ascend, into the random order in which they are visited, each visits() times, and
+  // says where its parts end. What is to be loaded from one part at a time is entered first, with the rows of the part
+  // after it.
+  virtual std::vector<std::int64_t> arrange(std::vector<std::int64_t>& order, Rng& rng) const {
+    rng.shuffle(order);
+    return {static_cast<std::int64_t>(order.size())};
+  }
+  virtual std::int64_t visits() const { return 1; }
+  virtual void enter(std::span<const std::int64_t> /*rows*/, std::span<const std::int64_t> /*next*/) {}
 
   // These rows are loaded next: their memory may be fetched meanwhile.
   virtual void expect(std::span<const std::int64_t>) const {}

@@ -97,8 +97,8 @@ void HostEngine::derivative(const Dual& U, double smoothing, std::vector<double>
 }
 
 void HostEngine::see_share(BlockAscent& ascent, std::int64_t i, const double* s, const Dual& A, RowSpace& space) const {
-  // The ascent is this engine's own: there is no other kind here.
-  static_cast<HostBlockAscent&>(ascent).shares()[static_cast<std::size_t>(i)] = gap_share(
+  // The ascent is this engine's own, or that of the host engine that has these rows among others.
+  static_cast<HostBlockAscent&>(ascent).shares()[static_cast<std::size_t>(first_row_ + i)] = gap_share(
       problem_.loss, problem_.margins(i), s, problem_.m, problem_.label(i), on_host(A)[i], space.u, space.scratch);
 }
 

@@ -25,6 +25,9 @@ class HostEngine : public Engine, public NewtonRows {
   Curvature curvature() override;
   BlockAscent& block_ascent() override;
 
+  // Where its rows are some of those of an engine whose ascent sees their shares: which one is the first.
+  void set_first_row(std::int64_t first) { first_row_ = first; }
+
   // N1, where classes have weights of their own. By the other verbs, in two passes: an engine that knows a row's scores
   // makes do with one.
   NewtonRows* newton() override { return shares_weights() ? nullptr : this; }
@@ -63,6 +66,7 @@ class HostEngine : public Engine, public NewtonRows {
 
   const SharedLengths lengths2_;
   const int threads_;
+  std::int64_t first_row_ = 0;
   std::unique_ptr<HostBlockAscent> ascent_;
 };
 

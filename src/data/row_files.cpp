@@ -1,0 +1,404 @@
+#include "data/row_files.hpp"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/fail.hpp"
+#include "data/byte_source.hpp"
+#include "data/labels.hpp"
+#include "data/npy.hpp"
+#include "data/text.hpp"
+
+namespace topwolf {
+namespace {
+
+std::size_t size_of(Precision precision) {
+  return is_half(precision) ? 2 : precision == Precision::float32 ? 4 : 8;
+}
+
+// Calls visit(store, values) with the store of the type that rows are read into.
+template <class Visit>
+void into_dense(FeatureStore& to, const Visit& visit) {
+  std::visit(
+      [&]<class Store>(Store& store) {
+        if constexpr (!requires { store.row_begin; }) visit(store.values.data());
+      },
+      to);
+}
+
+// What all rows in files share: where they are, and that they stay what they are.
+class FileRows : public RowSource {
+ public:
+  FileRows(const std::string& path, std::int64_t rows, std::int64_t cols, Precision precision)
+      : file_(path), rows_(rows), cols_(cols), precision_(precision) {}
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t cols() const override { return cols_; }
+  bool sparse() const override { return false; }
+  Precision precision() const override { return precision_; }
+  std::int64_t stored(std::int64_t, std::int64_t count) const override { return count * cols_; }
+
+ protected:
+  // After reading, so that what was read is of the file as it was opened.
+  void read_bytes(std::size_t offset, void* to, std::size_t count) const {
+    file_.read_exactly_at(offset, static_cast<char*>(to), count);
+    file_.check_unchanged();
+  }
+  const InputFile& file() const { return file_; }
+
+ private:
+  const InputFile file_;
+  const std::int64_t rows_, cols_;
+  const Precision precision_;
+};
+
+class DenseInFile final : public FileRows {
+ public:
+  explicit DenseInFile(const RowsInFile& what)
+      : FileRows(what.path, what.rows, what.cols, what.precision),
+        begin_(what.values),
+        row_bytes_(static_cast<std::size_t>(what.cols) * size_of(what.precision)) {}
+
+  void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
+    into_dense(to, [&](auto* values) { read_bytes(at(first), values + place.value, bytes(count)); });
+  }
+  void expect(std::int64_t first, std::int64_t count) const override { file().expect(at(first), bytes(count)); }
+
+ private:
+  std::size_t at(std::int64_t row) const { return begin_ + bytes(row); }
+  std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(rows) * row_bytes_; }
+
+  const std::size_t begin_, row_bytes_;
+};
+
+class SparseInFile final : public FileRows {
+ public:
+  explicit SparseInFile(const RowsInFile& what)
+      : FileRows(what.path, what.rows, what.cols, what.precision),
+        path_(what.path),
+        row_begin_(*what.row_begin),
+        column_(*what.column),
+        values_(what.values) {}
+
+  bool sparse() const override { return true; }
+  std::int64_t stored(std::int64_t first, std::int64_t count) const override {
+    return bound(first + count) - bound(first);
+  }
+  void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
+    std::visit(
+        [&]<class Store>(Store& store) {
+          if constexpr (requires { store.row_begin; }) read_into(first, count, store, place);
+        },
+        to);
+  }
+  void expect(std::int64_t first, std::int64_t count) const override {
+    const auto from = static_cast<std::size_t>(bound(first)), values = static_cast<std::size_t>(stored(first, count));
+    file().expect(at_bound(first), static_cast<std::size_t>(count) * sizeof(std::int64_t));
+    file().expect(column_ + from * sizeof(std::int32_t), values * sizeof(std::int32_t));
+    file().expect(values_ + from * size_of(precision()), values * size_of(precision()));
+  }
+
+ private:
+  std::size_t at_bound(std::int64_t row) const {
+    return row_begin_ + static_cast<std::size_t>(row) * sizeof(std::int64_t);
+  }
+  std::int64_t bound(std::int64_t row) const {
+    std::int64_t value = 0;
+    read_bytes(at_bound(row), &value, sizeof value);
+    return value;
+  }
+  template <class T>
+  void read_into(std::int64_t first, std::int64_t count, CsrStore<T>& to, Place place) const {
+    std::vector<std::int64_t> bounds(static_cast<std::size_t>(count) + 1);
+    read_bytes(at_bound(first), bounds.data(), bounds.size() * sizeof(std::int64_t));
+    const std::int64_t begin = bounds.front(), stored = bounds.back() - begin;
+    // Weights are indexed by columns without a look, and the store has room for what the bounds promised.
+    const auto room = static_cast<std::int64_t>(to.values.size());
+    if (begin < 0 || stored < 0 || place.value + stored > room || !std::is_sorted(bounds.begin(), bounds.end())) {
+      fail(ErrorKind::data, "{}: not a valid data file of topwolf: its row bounds do not ascend", path_);
+    }
+    const auto from = static_cast<std::size_t>(begin), values = static_cast<std::size_t>(stored);
+    std::int32_t* const column = to.column.data() + place.value;
+    read_bytes(column_ + from * sizeof(std::int32_t), column, values * sizeof(std::int32_t));
+    read_bytes(values_ + from * sizeof(T), to.values.data() + place.value, values * sizeof(T));
+    const auto outside = [d = cols()](std::int32_t c) { return c < 0 || c >= d; };
+    if (std::any_of(column, column + stored, outside)) {
+      fail(ErrorKind::data, "{}: not a valid data file of topwolf: a column is not one of its {}", path_, cols());
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      to.row_begin[static_cast<std::size_t>(place.row + i + 1)] =
+          place.value + bounds[static_cast<std::size_t>(i) + 1] - begin;
+    }
+  }
+
+  const std::string path_;
+  const std::size_t row_begin_, column_, values_;
+};
+
+// Numbers of another type than what is asked for, or in the other order of bytes.
+class ConvertedNpy final : public FileRows {
+ public:
+  ConvertedNpy(const std::string& path, NpyArray array, std::size_t begin, const NumberChoice& number)
+      : FileRows(path, array.shape[0], array.shape[1], npy_precision(array, number)),
+        path_(path),
+        array_(std::move(array)),
+        begin_(begin),
+        number_(number) {}
+
+  void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
+    std::string bytes(static_cast<std::size_t>(count * row_bytes()), '\0');
+    read_bytes(at(first), bytes.data(), bytes.size());
+    const FeatureStore rows = npy_rows(array_, bytes, first, number_, path_);
+    std::visit(
+        [&]<class Store>(const Store& from) {
+          if constexpr (!requires { from.row_begin; }) {
+            std::copy(from.values.begin(), from.values.end(), std::get<Store>(to).values.begin() + place.value);
+          }
+        },
+        rows);
+  }
+  void expect(std::int64_t first, std::int64_t count) const override {
+    file().expect(at(first), static_cast<std::size_t>(count * row_bytes()));
+  }
+
+ private:
+  std::int64_t row_bytes() const { return array_.item_size * cols(); }
+  std::size_t at(std::int64_t row) const { return begin_ + static_cast<std::size_t>(row * row_bytes()); }
+
+  const std::string path_;
+  const NpyArray array_;
+  const std::size_t begin_;
+  const NumberChoice number_;
+};
+
+class Parts final : public RowSource {
+ public:
+  explicit Parts(std::vector<SharedRows> parts) : parts_(std::move(parts)) {
+    for (const SharedRows& part : parts_) begin_.push_back(begin_.back() + part->rows());
+  }
+  std::int64_t rows() const override { return begin_.back(); }
+  std::int64_t cols() const override { return parts_.front()->cols(); }
+  bool sparse() const override { return parts_.front()->sparse(); }
+  Precision precision() const override { return parts_.front()->precision(); }
+  std::int64_t stored(std::int64_t first, std::int64_t count) const override {
+    std::int64_t sum = 0;
+    for_parts(first, count,
+              [&](const RowSource& part, std::int64_t from, std::int64_t rows) { sum += part.stored(from, rows); });
+    return sum;
+  }
+  void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
+    for_parts(first, count, [&](const RowSource& part, std::int64_t from, std::int64_t rows) {
+      part.read(from, rows, to, place);
+      place.row += rows;
+      place.value += part.stored(from, rows);
+    });
+  }
+  void expect(std::int64_t first, std::int64_t count) const override {
+    for_parts(first, count,
+              [](const RowSource& part, std::int64_t from, std::int64_t rows) { part.expect(from, rows); });
+  }
+
+ private:
+  template <class Body>
+  void for_parts(std::int64_t first, std::int64_t count, const Body& body) const {
+    auto at = static_cast<std::size_t>(std::upper_bound(begin_.begin(), begin_.end(), first) - begin_.begin()) - 1;
+    for (; count > 0; ++at) {
+      const std::int64_t rows = std::min(count, begin_[at + 1] - first);
+      if (rows > 0) body(*parts_[at], first - begin_[at], rows);
+      first += rows;
+      count -= rows;
+    }
+  }
+
+  const std::vector<SharedRows> parts_;
+  std::vector<std::int64_t> begin_{0};
+};
+
+class Changed final : public RowSource {
+ public:
+  Changed(SharedRows rows, std::int64_t cols, Precision precision, RowChange change)
+      : source_(std::move(rows)), cols_(cols), precision_(precision), change_(std::move(change)) {}
+  std::int64_t rows() const override { return source_->rows(); }
+  std::int64_t cols() const override { return cols_; }
+  bool sparse() const override { return source_->sparse(); }
+  Precision precision() const override { return precision_; }
+  std::int64_t stored(std::int64_t first, std::int64_t count) const override { return source_->stored(first, count); }
+  void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
+    FeatureStore rows = room_for(first, count);
+    source_->read(first, count, rows, {});
+    change_(rows);
+    std::visit(
+        [&]<class Store>(const Store& from) {
+          auto& store = std::get<Store>(to);
+          std::copy(from.values.begin(), from.values.end(), store.values.begin() + place.value);
+          if constexpr (requires { from.row_begin; }) {
+            std::copy(from.column.begin(), from.column.end(), store.column.begin() + place.value);
+            std::transform(from.row_begin.begin() + 1, from.row_begin.end(), store.row_begin.begin() + place.row + 1,
+                           [&](std::int64_t bound) { return place.value + bound; });
+          }
+        },
+        rows);
+  }
+  void expect(std::int64_t first, std::int64_t count) const override { source_->expect(first, count); }
+
+ private:
+  FeatureStore room_for(std::int64_t first, std::int64_t count) const {
+    const auto values = static_cast<std::size_t>(source_->stored(first, count));
+    const auto room = [&](auto store) -> FeatureStore {
+      store.values.resize(values);
+      store.rows = count;
+      store.cols = source_->cols();
+      if constexpr (requires { store.row_begin; }) {
+        store.row_begin.resize(static_cast<std::size_t>(count) + 1);
+        store.column.resize(values);
+      }
+      return store;
+    };
+    const bool wide = source_->precision() == Precision::float64;
+    if (sparse()) return wide ? room(CsrStore<double>{}) : room(CsrStore<float>{});
+    if (source_->precision() == Precision::float16) return room(DenseStore<Float16>{});
+    if (source_->precision() == Precision::bfloat16) return room(DenseStore<BFloat16>{});
+    return wide ? room(DenseStore<double>{}) : room(DenseStore<float>{});
+  }
+
+  const SharedRows source_;
+  const std::int64_t cols_;
+  const Precision precision_;
+  const RowChange change_;
+};
+
+// ---- Files by name
+
+// The path itself, or what it matches where it is a pattern and no file.
+std::vector<std::string> files_of(const std::string& path) {
+  std::error_code error;
+  if (path.find_first_of("*?[") == std::string::npos || std::filesystem::exists(path, error)) return {path};
+  glob_t found{};
+  const int failed = ::glob(path.c_str(), 0, nullptr, &found);
+  std::vector<std::string> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (failed != 0 || files.empty()) fail(ErrorKind::io, "{}: no file matches", path);
+  return files;
+}
+
+void append_labels(const Labels& more, Labels& all, LabelTable& table) {
+  if (all.label.empty()) all.type = more.type;
+  if (all.type != more.type) all.type.reset();
+  std::vector<std::int32_t> number;
+  for (const std::string& spelling : more.spelling) number.push_back(table.add(spelling));
+  for (const std::int32_t label : more.label) {
+    all.label.push_back(label < 0 ? -1 : number[static_cast<std::size_t>(label)]);
+  }
+}
+
+void check_alike(const RowSource& first, const RowSource& part, const std::string& name, const std::string& path) {
+  if (part.cols() != first.cols() && !(part.sparse() && first.sparse())) {
+    fail(ErrorKind::data, "{}: the rows have {} features, but those of {} have {}", path, part.cols(), name,
+         first.cols());
+  }
+  if (part.sparse() != first.sparse() || part.precision() != first.precision()) {
+    fail(ErrorKind::data, "{}: the rows are {} {}, but those of {} are {} {}", path, part.sparse() ? "sparse" : "dense",
+         to_string(part.precision()), name, first.sparse() ? "sparse" : "dense", to_string(first.precision()));
+  }
+}
+
+SharedRows open_one(const std::string& path, const NumberChoice& number, RawDataset& raw) {
+  if (is_npy(peek_bytes(path, 8))) {
+    raw.source = path;
+    return open_npy_rows(path, number);
+  }
+  if (lower_case(path).ends_with(".twd")) return open_cache_rows(path, raw);
+  fail(ErrorKind::option,
+       "{}: only the rows of .npy and .twd files can stay on disk ({}); 'topwolf convert' makes them", path,
+       Field{"memory"});
+}
+
+}  // namespace
+
+SharedRows open_in_file(const RowsInFile& what) {
+  if (what.row_begin) return std::make_shared<SparseInFile>(what);
+  return std::make_shared<DenseInFile>(what);
+}
+
+SharedRows open_npy_rows(const std::string& path, const NumberChoice& number) {
+  InputFile file(path);
+  std::string header(npy_prefix, '\0');
+  header.resize(file.read_at(0, header.data(), header.size()));
+  const std::size_t begin = npy_header_size(header, path);
+  if (begin > file.size()) fail(ErrorKind::data, "{}: the .npy header is truncated", path);
+  header.resize(begin);
+  file.read_exactly_at(0, header.data(), begin);
+  const NpyArray array = parse_npy_header(header, path);
+  const std::int64_t needed = npy_data_size(array);
+  if (needed < 0 || static_cast<std::size_t>(needed) != file.size() - begin) {
+    fail_npy_size(array, file.size() - begin, path);
+  }
+  // Shape and type are refused where they are no features, before any row is wanted.
+  const Precision precision = npy_precision(array, number);
+  check_npy_features(array, number, path);
+  if (array.fortran_order && array.shape[1] > 1) {
+    fail(ErrorKind::data,
+         "{}: the array is in Fortran order, whose rows lie all over the file; "
+         "np.save(path, np.ascontiguousarray(X)) or 'topwolf convert' puts them in C order",
+         path);
+  }
+  if (npy_in_place(array, precision)) return open_in_file({path, array.shape[0], array.shape[1], precision, begin});
+  return std::make_shared<ConvertedNpy>(path, array, begin, number);
+}
+
+SharedRows one_after_the_other(std::vector<SharedRows> parts) {
+  return parts.size() == 1 ? parts.front() : std::make_shared<Parts>(std::move(parts));
+}
+
+SharedRows changed(SharedRows rows, std::int64_t cols, Precision precision, RowChange change) {
+  return std::make_shared<Changed>(std::move(rows), cols, precision, std::move(change));
+}
+
+RawDataset open_rows(const ReadOptions& options) {
+  const std::vector<std::string> files = files_of(options.path);
+  RawDataset raw;
+  Labels labels;
+  LabelTable table;
+  std::vector<SharedRows> parts;
+  for (const std::string& path : files) {
+    RawDataset one;
+    parts.push_back(open_one(path, options.number(), one));
+    check_alike(*parts.front(), *parts.back(), files.front(), path);
+    if (parts.size() == 1) raw.index_base = one.index_base;
+    append_labels({std::move(one.label), std::move(one.spelling), one.label_type}, labels, table);
+  }
+  // Sparse files are as wide as their largest index.
+  std::int64_t cols = 0;
+  for (const SharedRows& part : parts) cols = std::max(cols, part->cols());
+  for (SharedRows& part : parts) {
+    if (part->cols() < cols)
+      part = changed(part, cols, part->precision(),
+                     [cols](FeatureStore& rows) { std::visit([cols](auto& store) { store.cols = cols; }, rows); });
+  }
+  raw.rows = one_after_the_other(std::move(parts));
+  raw.source = options.path;
+  if (!options.labels_path.empty()) {
+    labels = {};
+    table = {};
+    for (const std::string& path : files_of(options.labels_path)) {
+      append_labels(read_label_file(path, options.max_unpacked), labels, table);
+    }
+    raw.label_source = options.labels_path;
+    if (static_cast<std::int64_t>(labels.label.size()) != raw.size()) {
+      fail(ErrorKind::data, "{}: there are {} labels for the {} rows of {}", options.labels_path, labels.label.size(),
+           raw.size(), options.path);
+    }
+  } else if (labels.label.empty() && !options.labels_optional) {
+    fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own ({})",
+         options.path, Field{"labels_path"});
+  }
+  raw.label = std::move(labels.label);
+  raw.spelling = table.take();
+  raw.label_type = labels.type;
+  return raw;
+}
+
+}  // namespace topwolf
