@@ -1,8 +1,15 @@
 // topwolf convert: data from one format to another, models from and to LIBLINEAR's.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
 #include "commands.hpp"
+#include "core/clock.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 #include "data_options.hpp"
+#include "problem_options.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
 
@@ -41,6 +48,31 @@ void check_size(const Arguments& arguments, const RawDataset& raw, const std::st
   check_disk(to, bytes);
 }
 
+std::int64_t least_on_disk(const RowSource& rows) {
+  const std::int64_t value = is_half(rows.precision()) ? 2 : rows.precision() == Precision::float32 ? 4 : 8;
+  return rows.stored(0, rows.rows()) * value;
+}
+
+// Some rows at a time, wherever they can be read so.
+void write_rows(const Arguments& arguments, const LoadOptions& options, const std::string& to) {
+  CacheOptions cache;
+  cache.shuffle = arguments.has("shuffle");
+  cache.seed = seed_of(arguments);
+  cache.memory = arguments.bytes("memory").value_or(cache.memory);
+  cache.threads = options.threads;
+  Stopwatch clock;
+  double told = 0.0;
+  constexpr double quiet_s = 2.0;
+  cache.progress = [&](double done) {
+    if (clock.seconds() - told < quiet_s) return;
+    told = clock.seconds();
+    narrate(fmt::format("{:.0f} % written\n", 100.0 * done));
+  };
+  RawDataset raw = open_raw(options);
+  check_disk(to, raw.rows ? least_on_disk(*raw.rows) : least_written(raw, to));
+  write_cache(std::move(raw), to, cache);
+}
+
 void convert_data(const Arguments& arguments, const std::string& from, const std::string& to) {
   if (arguments.has("to"))
     fail(ErrorKind::option, "--to is for models, but {} is data, whose format follows from the name {}", from, to);
@@ -50,6 +82,12 @@ void convert_data(const Arguments& arguments, const std::string& from, const std
     check_output(arguments, labels, {from, options.labels_path});
     check_different({to, labels});
   }
+  // What is no file, such as a pipe, is written from front to end.
+  std::error_code error;
+  const bool file = !std::filesystem::exists(to, error) || std::filesystem::is_regular_file(to, error);
+  if (to.ends_with(".twd") && labels.empty() && file) return write_rows(arguments, options, to);
+  if (arguments.has("shuffle") || arguments.has("memory"))
+    fail(ErrorKind::option, "--shuffle and --memory are for rows that go to a .twd file, but {} is another", to);
   const RawDataset raw = load_raw(options);
   check_size(arguments, raw, to);
   if (to.ends_with(".npy") && labels.empty() && !raw.spelling.empty())

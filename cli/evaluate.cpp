@@ -20,8 +20,9 @@ const std::vector<std::int64_t> places{1, 3, 5, 10};
 
 int run_evaluate(const Arguments& arguments) {
   const std::string& path = arguments.required_positional(0);
-  const RowOptions options = row_options(arguments, path);
+  RowOptions options = row_options(arguments, path);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
+  options.on_disk = can_stay_on_disk(path);
   Warnings warnings;
   RawDataset raw = load_rows_for(model, options, {}, warnings.teller());
   const std::vector<std::int32_t> y = map_labels(raw, model.classes);
@@ -29,7 +30,7 @@ int run_evaluate(const Arguments& arguments) {
   // With fewer than k classes every class is among the k best.
   std::vector<std::int64_t> ks = places;
   for (auto& k : ks) k = std::min(k, model.m());
-  const Features X(std::move(raw.X));
+  const Features X = take_features(raw);
   const Predictor predictor(model, Rows::normalized, threads_of(arguments));
   const std::vector<double> errors = top_k_errors(predictor, X, y, ks, threads_of(arguments));
   const Margins margins = load_margins(options, X.rows(), model.m());

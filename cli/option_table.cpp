@@ -203,6 +203,19 @@ constexpr std::array option_rows{
     OptionRow{"max-iterations", 0, "N", "", "100000", "Solver", training, "Stop after N passes over the rows."},
     OptionRow{"time-limit", 0, "SECONDS", "", "", "Solver", training | audit,
               "Stop after this many seconds of training; of the whole job, for sweep, probe and cv."},
+    OptionRow{
+        "memory", 0, "BYTES", "", "", "Solver", train,
+        "Take no more memory than this (8G, 500M): rows of .npy and .twd files that do not fit stay on disk, and are "
+        "read window by window. DATA, and --labels with it, may be a pattern of several files: 'emb_*.npy'."},
+    OptionRow{
+        "memory", 0, "BYTES", "", "1G", "Conversion", convert,
+        "To .twd: how much of the rows is in memory at a time. .npy and .twd files are read some at a time, or "
+        "several of them, where FROM (and --labels with it) is a pattern such as 'emb_*.npy'; others are loaded."},
+    OptionRow{
+        "shuffle", 0, "", "", "", "Conversion", convert,
+        "To .twd: in random order. Files are often sorted by class; windows of such rows teach a few classes at a "
+        "time."},
+    OptionRow{"seed", 0, "N", "", "0", "Conversion", convert, "Of --shuffle; the order depends on --memory as well."},
     OptionRow{"", 'k', "K", "", "1", "Prediction", predict, "How many classes to print, from 1 to m."},
     OptionRow{"scores", 0, "", "", "", "Prediction", predict, "Print the score after each label."},
     OptionRow{"probabilities", 0, "", "", "", "Prediction", predict,

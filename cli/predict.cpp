@@ -63,13 +63,14 @@ int run_predict(const Arguments& arguments) {
                   arguments.text("class-features")});
   if (arguments.has("scores") && arguments.has("probabilities"))
     fail(ErrorKind::option, "--scores and --probabilities both say what follows a label; give one of them");
-  const RowOptions options = row_options(arguments, path);
+  RowOptions options = row_options(arguments, path);
   const Model model = with_asked_classes(arguments, load_model(arguments.required_positional(1)));
+  options.on_disk = can_stay_on_disk(path);
   if (k > model.m())
     fail(ErrorKind::data, "-k is {}, but the model has {} classes; 1 to {} is allowed", k, model.m(), model.m());
   Warnings warnings;
   RawDataset raw = load_rows_for(model, options, {.labels = false}, warnings.teller());
-  const Features X(std::move(raw.X));
+  const Features X = take_features(raw);
   const Predictor predictor(model, Rows::normalized, threads_of(arguments));
   const bool probabilities = arguments.has("probabilities");
   const TopK best =

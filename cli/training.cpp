@@ -20,6 +20,7 @@ TrainOptions training_options(const Arguments& arguments) {
   options.time_limit_s = arguments.real("time-limit");
   options.should_stop = [] { return held_signal() != 0; };
   set_bias(arguments, options);
+  options.memory = arguments.bytes("memory");
   options.threads = threads_of(arguments);
   options.seed = seed_of(arguments);
   options.checkpoints.path = arguments.text("checkpoint");
@@ -127,6 +128,7 @@ std::string output_argument(const Arguments& arguments, std::size_t place, const
 
 DataOptions data_options(const Arguments& arguments) {
   DataOptions options{row_options(arguments, arguments.required_positional(0))};
+  options.on_disk = arguments.has("memory");
   options.normalize = parse_name<NormalizeKind>(arguments.choice("normalize")).value();
   options.cost_matrix = arguments.text("cost-matrix");
   options.class_features = arguments.text("class-features");

@@ -44,11 +44,13 @@ Json to_json(const Verification& found, const Certificate& claim) {
 int run_verify(const Arguments& arguments) {
   if (!arguments.has("dual"))
     fail(ErrorKind::option, "--dual is missing; it names the file that 'topwolf train --dual FILE' wrote");
-  const RowOptions options = row_options(arguments, arguments.required_positional(0));
+  RowOptions options = row_options(arguments, arguments.required_positional(0));
   const std::string& model_path = arguments.required_positional(1);
   const Model model = load_model(model_path);
   if (!model.provenance.claim)
     fail(ErrorKind::data, "{}: the model holds no certificate; only topwolf's own models do", model_path);
+  // A model with weights for some columns alone looks them up in rows that are in memory.
+  options.on_disk = model.columns.empty() && can_stay_on_disk(options.path);
   Warnings warnings;
   // Features that the model does not know weigh 0 in P, but not in D: with them it is another problem, and refused.
   const Dataset data = prepare_for(model, options, {.wider = true}, warnings.teller());

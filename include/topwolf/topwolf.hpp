@@ -12,6 +12,7 @@
 #include "topwolf/matrix.hpp"
 #include "topwolf/model.hpp"
 #include "topwolf/names.hpp"
+#include "topwolf/on_disk.hpp"
 #include "topwolf/options.hpp"
 #include "topwolf/plan.hpp"
 #include "topwolf/prepare.hpp"

@@ -1,4 +1,5 @@
 // NumPy arrays and SciPy's CSR matrices as Features, without a copy of the values.
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
@@ -76,6 +77,16 @@ bool all_finite(const PyFeatures& features) {
       features.X.view());
 }
 
+// Numbers in a file, of which only windows come to memory.
+std::unique_ptr<PyFeatures> in_file(const std::string& path, std::uint64_t offset, std::int64_t rows, std::int64_t cols,
+                                    const std::string& precision) {
+  const auto known = parse_name<Precision>(precision);
+  if (!known) throw nb::value_error("the precision is unknown");
+  auto out = std::make_unique<PyFeatures>();
+  out->X = rows_in_file({path, offset, rows, cols, *known});
+  return out;
+}
+
 }  // namespace
 
 void bind_features(nb::module_& module) {
@@ -92,6 +103,8 @@ void bind_features(nb::module_& module) {
         return count > 0 ? to_array(std::move(columns), {count}) : nb::none();
       },
       nb::arg("X"), nb::arg("m"), "The columns that training keeps weights for; None: all.");
+  module.def("in_file", &in_file, nb::arg("path"), nb::arg("offset"), nb::arg("rows"), nb::arg("cols"),
+             nb::arg("precision"), "Rows that lie in a file as they would in memory.");
   // The caller sees to the type of the values; nothing is converted behind its back.
   module.def("dense", &dense<float>, nb::arg("array").noconvert());
   module.def("dense", &dense<double>, nb::arg("array").noconvert());

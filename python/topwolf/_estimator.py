@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ._fitted import FittedClassifier, MatrixLike, Path
 from ._input import TrainingInput
 from ._labels import from_names
 from ._observers import Observed
+from ._on_disk import collected, rows_in_file
 from ._paths import file_name
 from ._structure import from_arrays
 from ._weights import antisymmetric, without_claim
@@ -112,6 +113,11 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         Begin at the dual of the last fit, where that had the same labels in the same order; any parameter may have
         changed. The certificate does not depend on where fitting began. The solvers stdfw and pg always begin at 0.
 
+    memory : int or str, default=None
+        Bytes that the process may take in all, such as ``"8G"``. Rows that `fit` is given as a memory map of a file
+        (``np.load("X.npy", mmap_mode="r")``) and that do not fit stay there, and are read window by window; a file that
+        becomes shorter meanwhile is an OSError. None: what the system allows, and maps are used as they are.
+
     n_jobs : int, default=None
         Threads. None: all cores the process may use, or OMP_NUM_THREADS. A forked child (multiprocessing, joblib, a
         server that loads before it forks) starts threads of its own.
@@ -189,6 +195,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         "center": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
+        "memory": [Interval(numbers.Integral, 1, _LARGEST, closed="both"), str, None],
         "n_jobs": [Interval(numbers.Integral, None, _MOST_JOBS, closed="right"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -214,6 +221,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         center: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         warm_start: bool = False,
+        memory: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -235,6 +243,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         self.center = center
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -297,10 +306,12 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
 
     def _fit(self, X, y, sample_weight, eval_set, callback, margins, margin_default, last):
         """Of a blank estimator; what ended it from outside, such as KeyboardInterrupt, is returned."""
+        given = X
         X, y, weights = self._rows(X, y, sample_weight)
         options = self._options(len(y), margins, margin_default)
         options |= {"keep_dual": self.warm_start, "start": self._start(y, last)}
-        features = to_features(X, watched=callback is not None)
+        on_disk = self._stays_on_disk(given)
+        features = rows_in_file(given) if on_disk else to_features(X, watched=callback is not None)
         evaluations = self._evaluations(eval_set, watched=callback is not None)
         columns = _core.kept_columns(features, len(self.classes_)) if evaluations else None
         observer, table = self._observer(callback, evaluations, columns)
@@ -311,6 +322,28 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, ClassifierMix
         self._dual = (result["dual"], y) if self.warm_start else None
         self.evals_result_ = {name: errors for name, (_, _, errors) in evaluations.items()}
         return result["error"]
+
+    def fit_iter(
+        self, make_batches: Callable[[], Iterable[tuple]], folder: Path | None = None, **fit_params: Any
+    ) -> TopwolfClassifier:
+        """Fit to rows that come in batches and need never be in memory together.
+
+        Parameters
+        ----------
+        make_batches : callable
+            Returns an iterable of ``(X, y)`` or ``(X, y, sample_weight)``, X dense: float16, float32 or float64, as that of the
+            first batch is. It is gone through once; the rows are written to a file, which `fit` reads with `memory`.
+        folder : path, default=None
+            Where that file is meanwhile, which needs room for all rows; None: the system's folder for temporary files.
+        **fit_params
+            Of `fit`: eval_set, callback, margins.
+
+        Returns
+        -------
+        self
+        """
+        with collected(make_batches(), folder) as (X, y, weights):
+            return self.fit(X, y, sample_weight=weights, **fit_params)
 
     @staticmethod
     def load(path: Path) -> TopwolfClassifier:

@@ -14,15 +14,20 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 from . import _core
 from ._features import checked
 from ._labels import check_text
+from ._on_disk import bytes_of, is_mapped
 from ._structure import check_class_features, check_margins, features_or_none
 
 
 class TrainingInput:
     """The half of :class:`TopwolfClassifier` that comes before the extension is called; its parameters are scikit-learn's to set."""
 
+    #: Who has no such parameter has no limit but the system's.
+    memory = None
+
     def _rows(self, X, y, sample_weight):
         """The rows, class numbers and weights to train on; sets the classes."""
-        X, y = checked(self, X, y, order=None)
+        # Rows on disk are checked as they are read.
+        X, y = checked(self, X, y, order=None, **({"ensure_all_finite": False} if self._stays_on_disk(X) else {}))
         check_classification_targets(y)
         self.classes_, y = np.unique(y, return_inverse=True)
         check_text(self.classes_)
@@ -33,6 +38,9 @@ class TrainingInput:
             )
         y = y.astype(np.int32).ravel()
         return X, y, self._row_weights(X, y, sample_weight)
+
+    def _stays_on_disk(self, X):
+        return self.memory is not None and is_mapped(X)
 
     def _row_weights(self, X, y, sample_weight):
         if sample_weight is None and self.class_weight is None:
@@ -79,6 +87,7 @@ class TrainingInput:
             "time_limit": None if self.time_limit is None else float(self.time_limit),
             "bias": float(self.intercept_scaling) if self.fit_intercept else 0.0,
             "center": self._centred(),
+            "memory": bytes_of(self.memory),
             "threads": self._threads(),
             "seed": self._seed(),
         }

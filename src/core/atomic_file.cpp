@@ -143,6 +143,42 @@ void AtomicFile::write_through(const char* bytes, std::size_t count) {
   }
 }
 
+void AtomicFile::reserve(std::size_t size) {
+  if (!temporary_.exists())
+    fail(ErrorKind::io, "{}: cannot be written: it must be a file, not a pipe or a device", path_);
+  const auto end = static_cast<off_t>(size);
+  const int error = ::posix_fallocate(descriptor_, 0, end);
+  // Where the file system cannot promise room, what there is none for is refused when it is written.
+  const bool promised = error != EOPNOTSUPP && error != EINVAL;
+  errno = error;
+  if (promised ? error != 0 : ::ftruncate(descriptor_, end) != 0) fail_writing(path_);
+}
+
+void AtomicFile::write_at(std::size_t offset, const void* bytes, std::size_t count) {
+  const char* from = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::pwrite(descriptor_, from, count, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_writing(path_);
+    from += written;
+    offset += static_cast<std::size_t>(written);
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::read_at(std::size_t offset, void* bytes, std::size_t count) const {
+  char* to = static_cast<char*>(bytes);
+  while (count > 0) {
+    const ssize_t got = ::pread(descriptor_, to, count, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = EIO;  // somebody else made it shorter
+    if (got <= 0) fail_writing(path_);
+    to += got;
+    offset += static_cast<std::size_t>(got);
+    count -= static_cast<std::size_t>(got);
+  }
+}
+
 void AtomicFile::flush() {
   write_through(buffer_.data(), buffer_.size());
   buffer_.clear();

@@ -37,6 +37,11 @@ class AtomicFile {
   // Buffered: small pieces are welcome.
   void write(const void* bytes, std::size_t count);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  // Of a file that is written in places rather than from front to end: it has so many bytes from here on, for which the
+  // disk has room, and each can be written and read back. Error{io} for what is no regular file.
+  void reserve(std::size_t size);
+  void write_at(std::size_t offset, const void* bytes, std::size_t count);
+  void read_at(std::size_t offset, void* bytes, std::size_t count) const;
   // What was written so far can be read at the other end, where there is one: a pipe, a terminal.
   void flush();
   // Error{io}, and the target keeps what it held, where it has become read-only since this was made.

@@ -169,6 +169,22 @@ void check_coverage(const std::map<std::string, TensorFile::Entry, std::less<>>&
   if (end != data_size) fail_invalid(path, fmt::format("its tensors take {} of the {} bytes of data", end, data_size));
 }
 
+// Length, header, and the spaces behind it.
+std::string beginning(const std::string& path, json header, const std::string& metadata_json,
+                      const std::string& checksum) {
+  header[metadata_key] = {{"topwolf", metadata_json}, {"checksum", checksum}};
+  std::string text = header.dump();
+  text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
+  if (text.size() > largest_header) {
+    fail(ErrorKind::data, "{}: its header would have {} bytes, where at most {} are allowed", path, text.size(),
+         largest_header);
+  }
+  const std::uint64_t length = text.size();
+  std::string out(length_size, '\0');
+  std::memcpy(out.data(), &length, length_size);
+  return out + text;
+}
+
 }  // namespace
 
 void write_tensor_file(const std::string& path, std::span<const Tensor> tensors, const std::string& metadata_json) {
@@ -178,20 +194,49 @@ void write_tensor_file(const std::string& path, std::span<const Tensor> tensors,
   for (const Piece& piece : pieces) checksum.add(piece.tensor->data, piece.bytes);
   checksum.add(metadata_json);
   checksum.add(header.dump());
-  header[metadata_key] = {{"topwolf", metadata_json}, {"checksum", checksum.hex()}};
-
-  std::string text = header.dump();
-  text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
-  if (text.size() > largest_header) {
-    fail(ErrorKind::data, "{}: its header would have {} bytes, where at most {} are allowed", path, text.size(),
-         largest_header);
-  }
-  const std::uint64_t length = text.size();
+  const std::string begin = beginning(path, std::move(header), metadata_json, checksum.hex());
   AtomicFile file(path);
-  file.write(&length, length_size);
-  file.write(text);
+  file.write(begin);
   for (const Piece& piece : pieces) file.write(piece.tensor->data, piece.bytes);
   file.commit();
+}
+
+TensorFileInPlaces::TensorFileInPlaces(const std::string& path, std::span<const Tensor> tensors,
+                                       std::string metadata_json)
+    : path_(path), metadata_(std::move(metadata_json)), file_(path) {
+  const std::vector<Piece> pieces = plan(path, tensors);
+  table_ = make_table(path, pieces).dump();
+  const std::string any_checksum = Hasher().hex();  // as long as any other
+  data_begin_ = header(any_checksum).size();
+  for (const auto& [tensor, element, bytes] : pieces) {
+    begin_.emplace(tensor->name, Begin{data_begin_ + data_size_, element});
+    data_size_ += bytes;
+  }
+  file_.reserve(data_begin_ + data_size_);
+}
+
+std::string TensorFileInPlaces::header(const std::string& checksum) const {
+  return beginning(path_, json::parse(table_), metadata_, checksum);
+}
+
+std::size_t TensorFileInPlaces::place(std::string_view name, std::int64_t first) const {
+  const auto& [offset, element] = begin_.find(name)->second;
+  return offset + static_cast<std::size_t>(first) * element;
+}
+
+void TensorFileInPlaces::finish() {
+  Hasher checksum;
+  std::vector<char> block;
+  for (std::size_t at = 0; at < data_size_; at += block.size()) {
+    block.resize(std::min(std::size_t{4} << 20, data_size_ - at));
+    file_.read_at(data_begin_ + at, block.data(), block.size());
+    checksum.add(block.data(), block.size());
+  }
+  checksum.add(metadata_);
+  checksum.add(table_);
+  const std::string begin = header(checksum.hex());
+  file_.write_at(0, begin.data(), begin.size());
+  file_.commit();
 }
 
 TensorFile TensorFile::read(const std::string& path) {

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/atomic_file.hpp"
 #include "topwolf/half.hpp"
 
 namespace topwolf {
@@ -27,6 +28,41 @@ struct Tensor {
 
 // Throws Error{internal} for tensors that no file could hold: equal names, unknown types, negative sizes.
 void write_tensor_file(const std::string& path, std::span<const Tensor> tensors, const std::string& metadata_json);
+
+template <class T>
+constexpr std::string_view dtype_of();
+
+// A tensor file whose tensors need not be in memory: their shapes are known, and their elements come in any order.
+class TensorFileInPlaces {
+ public:
+  // Tensor::data is not looked at.
+  TensorFileInPlaces(const std::string& path, std::span<const Tensor> tensors, std::string metadata_json);
+
+  // The elements from `first` on.
+  template <class T>
+  void put(std::string_view name, std::int64_t first, const std::vector<T>& elements) {
+    file_.write_at(place(name, first), elements.data(), elements.size() * sizeof(T));
+  }
+  template <class T>
+  void get(std::string_view name, std::int64_t first, std::size_t count, std::vector<T>& elements) const {
+    elements.resize(count);
+    file_.read_at(place(name, first), elements.data(), count * sizeof(T));
+  }
+  // All elements are there: the file gets its checksum, for which it is read once, and its name.
+  void finish();
+
+ private:
+  std::size_t place(std::string_view name, std::int64_t first) const;
+  std::string header(const std::string& checksum) const;
+
+  struct Begin {
+    std::size_t offset, element;
+  };
+  std::string path_, metadata_, table_;
+  std::map<std::string, Begin, std::less<>> begin_;
+  std::size_t data_begin_ = 0, data_size_ = 0;
+  AtomicFile file_;
+};
 
 template <class T>
 constexpr std::string_view dtype_of() {

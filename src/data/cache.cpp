@@ -100,30 +100,36 @@ std::int64_t read_integer(const json& metadata, const char* key, std::int64_t le
 
 }  // namespace
 
-void write_cache(const RawDataset& raw, const std::string& path) {
-  std::vector<std::uint8_t> bytes;
-  std::vector<std::int64_t> ends;
+JoinedSpellings joined_spellings(const RawDataset& raw) {
+  JoinedSpellings out;
   for (const std::string& spelling : raw.spelling) {
-    bytes.insert(bytes.end(), spelling.begin(), spelling.end());
-    ends.push_back(static_cast<std::int64_t>(bytes.size()));
+    out.bytes.insert(out.bytes.end(), spelling.begin(), spelling.end());
+    out.ends.push_back(static_cast<std::int64_t>(out.bytes.size()));
   }
+  return out;
+}
+
+std::string cache_metadata(const RawDataset& raw, Precision precision, std::int64_t rows, std::int64_t cols) {
+  json metadata = {{"format", format_name}, {"index_base", raw.index_base}, {"rows", rows}, {"cols", cols}};
+  metadata["version"] = is_half(precision) ? half_version : format_version;
+  if (raw.label_type) metadata["label_type"] = to_string(*raw.label_type);
+  return metadata.dump();
+}
+
+void write_cache(const RawDataset& raw, const std::string& path) {
+  const auto [bytes, ends] = joined_spellings(raw);
   std::vector<Tensor> tensors{make_tensor("label", raw.label), make_tensor("spelling", bytes),
                               make_tensor("spelling_end", ends)};
-  json metadata = {{"format", format_name}, {"index_base", raw.index_base}};
-  metadata["version"] = is_half(stored_precision(raw.X)) ? half_version : format_version;
-  if (raw.label_type) metadata["label_type"] = to_string(*raw.label_type);
   std::visit(
       [&](const auto& X) {
-        metadata["rows"] = X.rows;
-        metadata["cols"] = X.cols;
         tensors.push_back(make_tensor("values", X.values));
         if constexpr (requires { X.row_begin; }) {
           tensors.push_back(make_tensor("row_begin", X.row_begin));
           tensors.push_back(make_tensor("column", X.column));
         }
+        write_tensor_file(path, tensors, cache_metadata(raw, stored_precision(raw.X), X.rows, X.cols));
       },
       raw.X);
-  write_tensor_file(path, tensors, metadata.dump());
 }
 
 namespace {

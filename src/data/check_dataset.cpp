@@ -6,23 +6,25 @@
 
 #include "core/fail.hpp"
 #include "core/threads.hpp"
+#include "data/fingerprint.hpp"
 #include "data/rows.hpp"
+#include "data/window.hpp"
 
 namespace topwolf {
 namespace {
 
 template <class T>
-void check_layout(const DenseView<T>&) {}
+void check_layout(const DenseView<T>&, std::int64_t = 0) {}
 
 // Views come from callers' arrays, and the engines index W by their columns without a look.
 template <class T>
-void check_layout(const CsrView<T>& X) {
+void check_layout(const CsrView<T>& X, std::int64_t first = 0) {
   for (std::int64_t i = 0; i < X.rows; ++i) {
     std::int64_t before = -1;
     for_row(X, i, [&](std::int64_t column, T) {
       if (column <= before || column >= X.cols) {
-        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", i + 1, column, before,
-             X.cols - 1);
+        fail(ErrorKind::data, "row {} names column {} after {}, but columns ascend from 0 to {}", first + i + 1, column,
+             before, X.cols - 1);
       }
       before = column;
     });
@@ -45,17 +47,27 @@ void check_margin(double value, std::int64_t i, std::int64_t j, std::int64_t y, 
   }
 }
 
-}  // namespace
-
-std::vector<double> check_features(const FeatureView& view, int threads, const std::string& source) {
-  std::visit([](const auto& X) { check_layout(X); }, view);
+// Of the rows from `first` on, to the lengths of those before them.
+void check_rows(std::int64_t first, const FeatureView& view, int threads, const std::string& source,
+                std::vector<double>& all) {
+  std::visit([&](const auto& X) { check_layout(X, first); }, view);
   // The length of a row is finite exactly if all of it is: one scan finds NaN, infinity and squares that overflow.
   std::vector<double> lengths2 = squared_lengths(view, 0.0, resolve_threads(threads));
   const auto bad = std::find_if_not(lengths2.begin(), lengths2.end(), [](double x) { return std::isfinite(x); });
   if (bad != lengths2.end()) {
     fail(ErrorKind::data, "{}row {} holds a number that is not finite, or too large to be squared", prefix(source),
-         bad - lengths2.begin() + 1);
+         first + (bad - lengths2.begin()) + 1);
   }
+  all.insert(all.end(), lengths2.begin(), lengths2.end());
+}
+
+}  // namespace
+
+std::vector<double> check_features(const Features& X, int threads, const std::string& source) {
+  std::vector<double> lengths2;
+  lengths2.reserve(static_cast<std::size_t>(X.rows()));
+  for_windows(X, resolve_threads(threads),
+              [&](std::int64_t first, const FeatureView& rows) { check_rows(first, rows, threads, source, lengths2); });
   return lengths2;
 }
 
@@ -127,11 +139,19 @@ void check_class_features(const Features& phi, std::int64_t m) {
   }
 }
 
-std::vector<double> check_dataset(const Dataset& data, int threads) {
+std::vector<double> check_dataset(const Dataset& data, int threads, std::string* hash) {
   const std::int64_t n = data.X.rows(), m = data.classes.size();
   if (n == 0) fail(ErrorKind::data, "there are no rows to train on");
   check_labels(data.y, n, m);
-  std::vector<double> lengths2 = check_features(data.X.view(), threads, data.source);
+  std::vector<double> lengths2;
+  if (hash) {
+    lengths2.reserve(static_cast<std::size_t>(n));
+    *hash = fingerprint(data, [&](std::int64_t first, const FeatureView& rows) {
+      check_rows(first, rows, threads, data.source, lengths2);
+    });
+  } else {
+    lengths2 = check_features(data.X, threads, data.source);
+  }
   check_weights(data.weights, n);
   check_margins(data.margins, data.y, m);
   check_class_features(data.class_features, m);

@@ -10,7 +10,7 @@
 namespace topwolf {
 
 // source: the file's name for the message; "" = none. Returns ||x_i||^2 of every row, which it looks at.
-std::vector<double> check_features(const FeatureView& X, int threads, const std::string& source = "");
+std::vector<double> check_features(const Features& X, int threads, const std::string& source = "");
 // n class numbers in 0 .. m-1.
 void check_labels(const std::vector<std::int32_t>& y, std::int64_t n, std::int64_t m);
 // None, or n of at least 0, not all 0.
@@ -20,7 +20,8 @@ void check_margins(const Margins& margins, const std::vector<std::int32_t>& y, s
 // None, or (m x p) in float64, finite.
 void check_class_features(const Features& phi, std::int64_t m);
 
-// All of it. Returns ||x_i||^2 of every row, so that nobody goes over all the features for them again.
-std::vector<double> check_dataset(const Dataset& data, int threads);
+// All of it. Returns ||x_i||^2 of every row, so that nobody goes over all the features for them again; `hash`, where
+// wanted, becomes the fingerprint of the data, for which rows on disk would be read once more.
+std::vector<double> check_dataset(const Dataset& data, int threads, std::string* hash = nullptr);
 
 }  // namespace topwolf

@@ -101,6 +101,7 @@ std::vector<std::int32_t> occurring_columns(const Features& X) {
 
 std::vector<std::int32_t> kept_columns(const Features& X, std::int64_t m) {
   const double width = static_cast<double>(X.cols()), number = static_cast<double>(sizeof(double));
+  if (X.source()) return {};  // which occur shows only when all are read
   if (!X.sparse() || number * static_cast<double>(m) * width < worth_saving) return {};
   std::vector<std::int32_t> columns = occurring_columns(X);
   const double left_out = width - static_cast<double>(columns.size());

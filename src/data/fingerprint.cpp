@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "core/threads.hpp"
 #include "data/rows.hpp"
 
 namespace topwolf {
@@ -73,12 +74,15 @@ double weight_sum(const Dataset& data) {
   return static_cast<double>(sum + lost);
 }
 
-std::string fingerprint(const Dataset& data) {
+std::string fingerprint(const Dataset& data, const WindowBody& also) {
   Hasher hasher;
   // Columns and classes that do not occur leave no other trace.
   const std::int64_t shape[] = {data.X.rows(), data.X.cols(), data.classes.size()};
   add_values(hasher, shape, 3);
-  std::visit([&](const auto& X) { add_features(hasher, X); }, data.X.view());
+  for_windows(data.X, resolve_threads(0), [&](std::int64_t first, const FeatureView& rows) {
+    if (also) also(first, rows);
+    std::visit([&](const auto& X) { add_features(hasher, X); }, rows);
+  });
   add_values(hasher, data.y.data(), static_cast<std::int64_t>(data.y.size()));
   add_values(hasher, data.weights.data(), static_cast<std::int64_t>(data.weights.size()));
   if (data.margins.given()) {

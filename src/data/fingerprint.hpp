@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "data/window.hpp"
 #include "topwolf/dataset.hpp"
 
 namespace topwolf {
@@ -11,6 +12,7 @@ namespace topwolf {
 double weight_sum(const Dataset& data);
 
 // A hash of features, labels, classes and weights: the same data, prepared in the same way, gives the same text.
-std::string fingerprint(const Dataset& data);
+// `also`, where given, sees the rows as they go by.
+std::string fingerprint(const Dataset& data, const WindowBody& also = {});
 
 }  // namespace topwolf

@@ -17,7 +17,7 @@ JointTensor::JointTensor(Features rows, std::int64_t m) : rows_(std::move(rows))
          m);
   }
   // Once, here: the verbs are called by many threads and check nothing.
-  check_features(rows_.view(), 0);
+  check_features(rows_, 0);
 }
 
 void JointTensor::scores(std::int64_t i, std::span<const double> w, std::span<double> s) const {

@@ -12,6 +12,7 @@
 #include "core/threads.hpp"
 #include "data/labels.hpp"
 #include "data/libsvm_line.hpp"
+#include "data/row_files.hpp"
 
 namespace topwolf {
 
@@ -80,23 +81,28 @@ std::string_view read_again(const TextSource& text, const Chunk& chunk, const Li
   return lines;
 }
 
-// row_begin[i + 1] holds the end of row i, counted from the chunk's first pair, until the chunks are joined.
+// Where the rows of a chunk go; row_end counts from the chunk's first pair.
 template <class T>
-void parse_chunk(const TextSource& text, Chunk& chunk, CsrStore<T>& X, std::vector<std::int32_t>& label,
-                 const LineRules& rules) {
+struct ChunkRows {
+  std::int32_t* column;
+  T* value;
+  std::int64_t* row_end;
+  std::int32_t* label;
+};
+
+template <class T>
+void parse_chunk(const TextSource& text, Chunk& chunk, const ChunkRows<T>& to, const LineRules& rules) {
   Buffer scratch;
   const std::string_view lines = read_again(text, chunk, rules, scratch);
-  std::int32_t* const columns = X.column.data() + chunk.first_colon;
-  T* const values = X.values.data() + chunk.first_colon;
-  LineParser<T> parser(rules, columns, values, chunk.first_line + 1);
+  LineParser<T> parser(rules, to.column, to.value, chunk.first_line + 1);
   const char* at = lines.data();
   const char* const end = at + lines.size();
   while (at < end) {
     const std::optional<std::string_view> spelling = parser.parse_line(at);
     if (!spelling) continue;
-    const auto row = static_cast<std::size_t>(chunk.first_line + chunk.rows++);
-    label[row] = spelling->empty() ? -1 : chunk.labels.add(*spelling);
-    X.row_begin[row + 1] = parser.pairs();
+    const std::int64_t row = chunk.rows++;
+    to.label[row] = spelling->empty() ? -1 : chunk.labels.add(*spelling);
+    to.row_end[row] = parser.pairs();
   }
   chunk.pairs = parser.pairs();
   chunk.largest_column = parser.largest_column();
@@ -136,6 +142,11 @@ void join(std::vector<Chunk>& chunks, CsrStore<T>& X, RawDataset& raw) {
   raw.spelling = labels.take();
 }
 
+LineRules rules_of(const ReadOptions& options, const std::string& name) {
+  return {name, options.index_base, options.labels_optional || !options.labels_path.empty(),
+          options.label_weights && options.labels_path.empty()};
+}
+
 template <class T>
 RawDataset parse(const TextSource& text, const ReadOptions& options, const std::string& name, std::size_t chunk_bytes) {
   const int threads = resolve_threads(options.threads);
@@ -152,11 +163,14 @@ RawDataset parse(const TextSource& text, const ReadOptions& options, const std::
   X.column.resize(static_cast<std::size_t>(colons));
   X.values.resize(static_cast<std::size_t>(colons));
 
-  const LineRules rules{name, options.index_base, options.labels_optional || !options.labels_path.empty(),
-                        options.label_weights && options.labels_path.empty()};
+  const LineRules rules = rules_of(options, name);
   // The first error of the file is told, whichever thread finds one first.
   parallel_first_error(static_cast<std::int64_t>(chunks.size()), threads, [&](std::int64_t c) {
-    parse_chunk(text, chunks[static_cast<std::size_t>(c)], X, raw.label, rules);
+    Chunk& chunk = chunks[static_cast<std::size_t>(c)];
+    parse_chunk<T>(text, chunk,
+                   {X.column.data() + chunk.first_colon, X.values.data() + chunk.first_colon,
+                    X.row_begin.data() + chunk.first_line + 1, raw.label.data() + chunk.first_line},
+                   rules);
   });
   join(chunks, X, raw);
   if (X.rows == 0) fail(ErrorKind::data, "{}: the file has no rows", name);
@@ -177,13 +191,128 @@ RawDataset parse(const TextSource& text, const ReadOptions& options, const std::
   return raw;
 }
 
+// Rows that stay in their text: a chunk is parsed once for its labels and the lengths of its rows, and again whenever
+// some of its rows are wanted.
+template <class T>
+class TextRows final : public RowSource {
+ public:
+  // Labels, spellings and index base go to `raw`.
+  TextRows(const ReadOptions& options, RawDataset& raw)
+      : name_(options.path), text_(options.path), rules_(rules_of(options, name_)), chunks_(cut(text_, chunk_bytes)) {
+    const int threads = resolve_threads(options.threads);
+    count(text_, chunks_, threads);
+    std::vector<Parsed> parsed(chunks_.size());
+    parallel_first_error(static_cast<std::int64_t>(chunks_.size()), threads, [&](std::int64_t c) {
+      Parsed& chunk = parsed[static_cast<std::size_t>(c)];
+      chunk = parse(static_cast<std::size_t>(c));
+      chunk.column = {};
+      chunk.value = {};
+    });
+    LabelTable labels;
+    bool zero_found = false;
+    for (Parsed& chunk : parsed) {
+      std::vector<std::int32_t> number;
+      for (const std::string& spelling : chunk.seen.labels.spelling()) number.push_back(labels.add(spelling));
+      const std::int64_t begin = row_begin_.back();
+      for (std::size_t i = 0; i < chunk.label.size(); ++i) {
+        raw.label.push_back(chunk.label[i] < 0 ? -1 : number[static_cast<std::size_t>(chunk.label[i])]);
+        row_begin_.push_back(begin + chunk.row_end[i]);
+      }
+      first_row_.push_back(static_cast<std::int64_t>(row_begin_.size()) - 1);
+      cols_ = std::max(cols_, std::int64_t{chunk.seen.largest_column} + 1);
+      zero_found |= chunk.seen.has_index_zero;
+      chunk = {};
+    }
+    raw.spelling = labels.take();
+    raw.source = name_;
+    if (rows() == 0) fail(ErrorKind::data, "{}: the file has no rows", name_);
+    raw.index_base = options.index_base.value_or(zero_found ? 0 : 1);
+    // Columns were counted from index 1 unless told otherwise; an index 0 shows that the file counts from 0.
+    shift_ = !options.index_base && zero_found ? 1 : 0;
+    cols_ += shift_;
+    if (cols_ > most_columns) {
+      fail(ErrorKind::data, "{}: the rows have {} columns, where at most {} are allowed", name_, cols_, most_columns);
+    }
+  }
+
+  std::int64_t rows() const override { return static_cast<std::int64_t>(row_begin_.size()) - 1; }
+  std::int64_t cols() const override { return cols_; }
+  bool sparse() const override { return true; }
+  Precision precision() const override { return precision_of<T>; }
+  std::int64_t stored(std::int64_t first, std::int64_t rows) const override {
+    return row_begin_[static_cast<std::size_t>(first + rows)] - row_begin_[static_cast<std::size_t>(first)];
+  }
+  void read(std::int64_t first, std::int64_t rows, FeatureStore& to, Place place) const override {
+    auto& store = std::get<CsrStore<T>>(to);
+    auto c =
+        static_cast<std::size_t>(std::upper_bound(first_row_.begin(), first_row_.end(), first) - first_row_.begin()) -
+        1;
+    for (std::int64_t end = first + rows; first < end; ++c) {
+      const Parsed chunk = parse(c);
+      text_.check_unchanged();
+      const std::int64_t last = std::min(end, first_row_[c + 1]), from = first - first_row_[c];
+      const std::int64_t begin = from == 0 ? 0 : chunk.row_end[static_cast<std::size_t>(from) - 1];
+      for (; first < last; ++first, ++place.row) {
+        const std::int64_t row_end = chunk.row_end[static_cast<std::size_t>(first - first_row_[c])];
+        store.row_begin[static_cast<std::size_t>(place.row) + 1] = place.value + row_end - begin;
+      }
+      const std::int64_t values =
+          last == first_row_[c] ? 0 : chunk.row_end[static_cast<std::size_t>(last - first_row_[c]) - 1] - begin;
+      std::transform(chunk.column.begin() + begin, chunk.column.begin() + begin + values,
+                     store.column.begin() + place.value, [this](std::int32_t column) { return column + shift_; });
+      std::copy_n(chunk.value.begin() + begin, values, store.values.begin() + place.value);
+      place.value += values;
+    }
+  }
+
+ private:
+  static constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+
+  struct Parsed {
+    Chunk seen;
+    std::vector<std::int32_t> column, label;
+    std::vector<T> value;
+    std::vector<std::int64_t> row_end;
+  };
+  Parsed parse(std::size_t c) const {
+    Parsed out{chunks_[c], {}, {}, {}, {}};
+    out.column.resize(static_cast<std::size_t>(out.seen.colons));
+    out.value.resize(out.column.size());
+    out.label.resize(static_cast<std::size_t>(out.seen.lines));
+    out.row_end.resize(out.label.size());
+    parse_chunk<T>(text_, out.seen, {out.column.data(), out.value.data(), out.row_end.data(), out.label.data()},
+                   rules_);
+    out.label.resize(static_cast<std::size_t>(out.seen.rows));
+    out.row_end.resize(out.label.size());
+    return out;
+  }
+
+  const std::string name_;
+  const TextSource text_;
+  const LineRules rules_;
+  std::vector<Chunk> chunks_;
+  std::vector<std::int64_t> first_row_{0};  // of each chunk, and the end
+  std::vector<std::int64_t> row_begin_{0};
+  std::int64_t cols_ = 0;
+  std::int32_t shift_ = 0;
+};
+
+void check_index_base(const ReadOptions& options) {
+  if (!options.index_base || *options.index_base == 0 || *options.index_base == 1) return;
+  fail(ErrorKind::option, "{} is {}, but only 0 and 1 are allowed", Field{"index_base"}, *options.index_base);
+}
+
 }  // namespace
+
+SharedRows open_libsvm_rows(const ReadOptions& options, RawDataset& raw) {
+  check_index_base(options);
+  if (options.number().of_text() == Precision::float32) return std::make_shared<TextRows<float>>(options, raw);
+  return std::make_shared<TextRows<double>>(options, raw);
+}
 
 RawDataset parse_libsvm(const TextSource& text, const ReadOptions& options, const std::string& name,
                         std::size_t chunk_bytes) {
-  if (options.index_base && *options.index_base != 0 && *options.index_base != 1) {
-    fail(ErrorKind::option, "{} is {}, but only 0 and 1 are allowed", Field{"index_base"}, *options.index_base);
-  }
+  check_index_base(options);
   return options.number().of_text() == Precision::float32 ? parse<float>(text, options, name, chunk_bytes)
                                                           : parse<double>(text, options, name, chunk_bytes);
 }

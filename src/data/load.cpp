@@ -14,6 +14,7 @@
 #include "data/row_files.hpp"
 #include "data/text.hpp"
 #include "topwolf/dataset.hpp"
+#include "topwolf/on_disk.hpp"
 
 namespace topwolf {
 
@@ -50,6 +51,13 @@ bool is_csv(const std::string& plain) {
   return plain.ends_with(".csv") || plain.ends_with(".tsv");
 }
 
+// LIBSVM text that is not packed, in a file.
+bool is_plain_text(const std::string& path) {
+  const std::string plain = plain_name(path), head = peek_bytes(path, 8);
+  return !head.empty() && compression_of(head) == Compression::none && !is_zip(head) && !is_npy(head) &&
+         !plain.ends_with(".npz") && !plain.ends_with(".npy") && !plain.ends_with(".twd") && !is_csv(plain);
+}
+
 // What a file begins with says more than its name.
 RawDataset read_any(const ReadOptions& options) {
   const std::string name = display_name(options.path);
@@ -59,9 +67,7 @@ RawDataset read_any(const ReadOptions& options) {
   if (is_npy(head)) return read_npy(nullptr, options, name);
   if (plain.ends_with(".twd")) return read_cache(options.path);
   // Text that is not packed is parsed from the file in pieces; everything below this is unpacked into memory first.
-  const bool plain_text =
-      !head.empty() && compression_of(head) == Compression::none && !plain.ends_with(".npy") && !is_csv(plain);
-  if (plain_text) return parse_libsvm(TextSource(options.path), options, name);
+  if (is_plain_text(options.path)) return parse_libsvm(TextSource(options.path), options, name);
 
   Buffer bytes = read_bytes(options.path, options.max_unpacked, resolve_threads(options.threads));
   if (is_zip(bytes.view()) || plain.ends_with(".npz")) {
@@ -74,7 +80,7 @@ RawDataset read_any(const ReadOptions& options) {
 
 void replace_labels(RawDataset& raw, const std::string& path, UnpackLimit max_unpacked) {
   Labels labels = read_label_file(path, max_unpacked);
-  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  const std::int64_t rows = raw.size();
   if (static_cast<std::int64_t>(labels.label.size()) != rows) {
     fail(ErrorKind::data, "{}: there are {} labels for the {} rows of {}", display_name(path), labels.label.size(),
          rows, raw.source);
@@ -104,11 +110,10 @@ std::int64_t columns_for(const ReadOptions& options, const FeatureStore& X) {
 }
 
 // The same as below, but that what is done to the rows is done when they are read.
-RawDataset open_checked(const ReadOptions& options) {
-  RawDataset raw = open_rows(options);
+RawDataset open_checked(RawDataset raw, const ReadOptions& options) {
   if (options.cols && raw.rows->cols() != *options.cols) {
     const std::int64_t cols = *options.cols, own = raw.rows->cols();
-    if (!raw.rows->sparse() || own > cols) {
+    if (!raw.rows->sparse()) {
       fail(ErrorKind::data, "{}: the rows have {} features, but {} are expected", raw.source, own, cols);
     }
     raw.rows = changed(raw.rows, cols, raw.rows->precision(),
@@ -128,7 +133,12 @@ RawDataset read_checked(const ReadOptions& options, ReadReport& report) {
   if (options.path == "-" && options.labels_path == "-") {
     fail(ErrorKind::option, "standard input cannot hold both the data and the labels");
   }
-  if (options.on_disk) return open_checked(options);
+  if (options.on_disk) {
+    RawDataset raw = open_rows(options);
+    // What a sparse file has beyond the columns that are wanted is dropped in memory alone.
+    const bool wider = options.cols && raw.rows->sparse() && raw.rows->cols() > *options.cols;
+    if (!wider) return open_checked(std::move(raw), options);
+  }
   RawDataset raw = read_any(options);
   // The order counts: columns are dropped before dense is decided, 16 bits are for what is dense then, and weights are
   // split from labels of a file of their own, too.
@@ -159,6 +169,21 @@ RawDataset load_raw(const LoadOptions& options) {
   ReadOptions lenient = options;
   lenient.labels_optional = true;
   return read_raw(lenient);
+}
+
+RawDataset open_raw(const LoadOptions& options) {
+  const IeeeArithmetic ieee;
+  ReadOptions lenient = options;
+  lenient.labels_optional = true;
+  lenient.on_disk = can_stay_on_disk(options.path);
+  if (lenient.on_disk || !is_plain_text(options.path)) return read_raw(lenient);
+  RawDataset raw;
+  raw.rows = open_libsvm_rows(lenient, raw);
+  const double cells = static_cast<double>(raw.rows->rows()) * static_cast<double>(raw.rows->cols());
+  // As make_dense_if_full() has it of rows in memory.
+  if (static_cast<double>(raw.rows->stored(0, raw.rows->rows())) > 0.5 * cells) raw.rows = made_dense(raw.rows);
+  if (!lenient.labels_path.empty()) replace_labels(raw, lenient.labels_path, lenient.max_unpacked);
+  return open_checked(std::move(raw), lenient);
 }
 
 Dataset load_dataset(const LoadOptions& options) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/threads.hpp"
+#include "data/window.hpp"
 
 namespace topwolf {
 namespace {
@@ -73,15 +74,14 @@ void add_times(const std::vector<double>& mean, double factor, std::span<double>
 
 }  // namespace
 
-std::vector<double> mean_of(const FeatureView& view, std::span<const double> omega, double N, int threads) {
-  return std::visit(
-      [&](const auto& X) {
-        Sums sums(X.cols);
-        add_rows(X, omega, N, threads, sums);
-        for (std::size_t c = 0; c < sums.sum.size(); ++c) sums.sum[c] += sums.lost[c];
-        return std::move(sums.sum);
-      },
-      view);
+std::vector<double> mean_of(const Features& X, std::span<const double> omega, double N, int threads) {
+  Sums sums(X.cols());
+  for_windows(X, threads, [&](std::int64_t first, const FeatureView& view) {
+    const auto weights = omega.empty() ? omega : omega.subspan(static_cast<std::size_t>(first));
+    std::visit([&](const auto& rows) { add_rows(rows, weights, N, threads, sums); }, view);
+  });
+  for (std::size_t c = 0; c < sums.sum.size(); ++c) sums.sum[c] += sums.lost[c];
+  return std::move(sums.sum);
 }
 
 std::vector<double> squared_lengths(const FeatureView& view, const std::vector<double>& mean, const Bias& bias,
@@ -108,6 +108,15 @@ std::vector<double> squared_lengths(const FeatureView& view, const std::vector<d
         return out;
       },
       view);
+}
+
+std::vector<double> squared_lengths(const Features& X, const std::vector<double>& mean, const Bias& bias, int threads) {
+  std::vector<double> out;
+  for_windows(X, threads, [&](std::int64_t, const FeatureView& rows) {
+    const std::vector<double> some = squared_lengths(rows, mean, bias, threads);
+    out.insert(out.end(), some.begin(), some.end());
+  });
+  return out;
 }
 
 std::vector<double> products_with(const FeatureView& view, const std::vector<double>& mean, int threads) {

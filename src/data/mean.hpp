@@ -18,11 +18,15 @@ inline const double* numbers(const SharedMean& mean) {
 
 // sum_i omega_i x_i / N; omega empty: all 1. Sums run in the order of the rows, so that dense and sparse rows have the
 // same bits.
-std::vector<double> mean_of(const FeatureView& X, std::span<const double> omega, double N, int threads);
+std::vector<double> mean_of(const Features& X, std::span<const double> omega, double N, int threads);
+inline std::vector<double> mean_of(const FeatureView& X, std::span<const double> omega, double N, int threads) {
+  return mean_of(Features(X), omega, N, threads);
+}
 
 // ||x_i - mean||^2 of every row in double, with the constant feature.
 std::vector<double> squared_lengths(const FeatureView& X, const std::vector<double>& mean, const Bias& bias,
                                     int threads);
+std::vector<double> squared_lengths(const Features& X, const std::vector<double>& mean, const Bias& bias, int threads);
 // <x_i, mean> of every row.
 std::vector<double> products_with(const FeatureView& X, const std::vector<double>& mean, int threads);
 

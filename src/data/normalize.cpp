@@ -6,6 +6,7 @@
 
 #include "core/ieee.hpp"
 #include "data/features.hpp"
+#include "data/normalize.hpp"
 #include "data/rows.hpp"
 #include "topwolf/dataset.hpp"
 
@@ -33,16 +34,29 @@ Normalization fit_normalization(NormalizeKind kind, const FeatureStore& X) {
   const IeeeArithmetic ieee;
   Normalization result{kind, {}};
   if (kind != NormalizeKind::maxabs) return result;
+  const FeatureView view = std::visit([](const auto& store) -> FeatureView { return store.view(); }, X);
+  result.scale.assign(static_cast<std::size_t>(std::visit([](const auto& rows) { return rows.cols; }, view)), 0.0);
+  add_largest(view, result.scale);
+  return result;
+}
+
+void add_largest(const FeatureView& X, std::vector<double>& scale) {
   std::visit(
-      [&](const auto& store) {
-        result.scale.assign(static_cast<std::size_t>(store.cols), 0.0);
-        for_stored(store.view(), [&](std::int64_t, std::int64_t column, double value) {
-          double& scale = result.scale[static_cast<std::size_t>(column)];
-          scale = std::max(scale, std::abs(value));
+      [&](const auto& rows) {
+        for_stored(rows, [&](std::int64_t, std::int64_t column, double value) {
+          double& largest = scale[static_cast<std::size_t>(column)];
+          largest = std::max(largest, std::abs(value));
         });
       },
       X);
-  return result;
+}
+
+SharedRows normalized(const Normalization& normalization, SharedRows rows) {
+  if (normalization.kind == NormalizeKind::none) return rows;
+  const std::int64_t cols = rows->cols();
+  const Precision precision = working_precision(rows->precision());
+  return changed(std::move(rows), cols, precision,
+                 [normalization](FeatureStore& X) { apply_normalization(normalization, X); });
 }
 
 void apply_normalization(const Normalization& normalization, FeatureStore& X) {

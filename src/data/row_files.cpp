@@ -3,15 +3,18 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "core/fail.hpp"
 #include "data/byte_source.hpp"
 #include "data/labels.hpp"
 #include "data/npy.hpp"
+#include "data/rows.hpp"
 #include "data/text.hpp"
+#include "topwolf/on_disk.hpp"
 
 namespace topwolf {
 namespace {
@@ -28,6 +31,17 @@ void into_dense(FeatureStore& to, const Visit& visit) {
         if constexpr (!requires { store.row_begin; }) visit(store.values.data());
       },
       to);
+}
+
+template <class T>
+bool all_finite(const T* values, std::int64_t count) {
+  if constexpr (is_half(precision_of<T>)) {
+    return std::all_of(values, values + count, [](T x) { return std::isfinite(x); });
+  } else {
+    bool finite = true;  // without a way out of the loop, which is then as fast as memory
+    for (std::int64_t k = 0; k < count; ++k) finite &= std::abs(values[k]) <= std::numeric_limits<T>::max();
+    return finite;
+  }
 }
 
 // What all rows in files share: where they are, and that they stay what they are.
@@ -59,11 +73,19 @@ class DenseInFile final : public FileRows {
  public:
   explicit DenseInFile(const RowsInFile& what)
       : FileRows(what.path, what.rows, what.cols, what.precision),
+        path_(what.path),
         begin_(what.values),
         row_bytes_(static_cast<std::size_t>(what.cols) * size_of(what.precision)) {}
 
   void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
-    into_dense(to, [&](auto* values) { read_bytes(at(first), values + place.value, bytes(count)); });
+    into_dense(to, [&](auto* values) {
+      auto* const rows = values + place.value;
+      read_bytes(at(first), rows, bytes(count));
+      if (all_finite(rows, count * cols())) return;
+      std::int64_t k = 0;
+      while (std::isfinite(rows[k])) ++k;
+      fail_not_finite(path_, first + k / cols(), k % cols(), static_cast<double>(rows[k]), precision());
+    });
   }
   void expect(std::int64_t first, std::int64_t count) const override { file().expect(at(first), bytes(count)); }
 
@@ -71,6 +93,7 @@ class DenseInFile final : public FileRows {
   std::size_t at(std::int64_t row) const { return begin_ + bytes(row); }
   std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(rows) * row_bytes_; }
 
+  const std::string path_;
   const std::size_t begin_, row_bytes_;
 };
 
@@ -124,6 +147,11 @@ class SparseInFile final : public FileRows {
     std::int32_t* const column = to.column.data() + place.value;
     read_bytes(column_ + from * sizeof(std::int32_t), column, values * sizeof(std::int32_t));
     read_bytes(values_ + from * sizeof(T), to.values.data() + place.value, values * sizeof(T));
+    if (const T* const value = to.values.data() + place.value; !all_finite(value, stored)) {
+      const std::int64_t k = std::find_if_not(value, value + stored, [](T x) { return std::isfinite(x); }) - value;
+      const std::int64_t row = std::upper_bound(bounds.begin(), bounds.end(), begin + k) - bounds.begin() - 1;
+      fail_not_finite(path_, first + row, column[k], value[k], precision());
+    }
     const auto outside = [d = cols()](std::int32_t c) { return c < 0 || c >= d; };
     if (std::any_of(column, column + stored, outside)) {
       fail(ErrorKind::data, "{}: not a valid data file of topwolf: a column is not one of its {}", path_, cols());
@@ -270,6 +298,84 @@ class Changed final : public RowSource {
   const RowChange change_;
 };
 
+class RowsInMemory final : public RowSource {
+ public:
+  explicit RowsInMemory(Features X) : X_(std::move(X)) {}
+  std::int64_t rows() const override { return X_.rows(); }
+  std::int64_t cols() const override { return X_.cols(); }
+  bool sparse() const override { return X_.sparse(); }
+  Precision precision() const override { return X_.precision(); }
+  std::int64_t stored(std::int64_t first, std::int64_t count) const override {
+    return std::visit(
+        [&](const auto& X) {
+          if constexpr (requires { X.row_begin; }) {
+            return X.row_begin[first + count] - X.row_begin[first];
+          } else {
+            return count * X.cols;
+          }
+        },
+        X_.view());
+  }
+  void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
+    std::visit([&](const auto& X) { copy(X, first, count, to, place); }, X_.view());
+  }
+
+ private:
+  template <class T>
+  static void copy(const DenseView<T>& X, std::int64_t first, std::int64_t count, FeatureStore& to, Place place) {
+    auto& values = std::get<DenseStore<T>>(to).values;
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::copy_n(X.data + (first + i) * X.stride, X.cols, values.begin() + place.value + i * X.cols);
+    }
+  }
+  template <class T>
+  static void copy(const CsrView<T>& X, std::int64_t first, std::int64_t count, FeatureStore& to, Place place) {
+    auto& store = std::get<CsrStore<T>>(to);
+    const std::int64_t begin = X.row_begin[first], stored = X.row_begin[first + count] - begin;
+    std::copy_n(X.column + begin, stored, store.column.begin() + place.value);
+    std::copy_n(X.value + begin, stored, store.values.begin() + place.value);
+    for (std::int64_t i = 1; i <= count; ++i) {
+      store.row_begin[static_cast<std::size_t>(place.row + i)] = place.value + X.row_begin[first + i] - begin;
+    }
+  }
+
+  const Features X_;
+};
+
+class MadeDense final : public RowSource {
+ public:
+  explicit MadeDense(SharedRows rows) : source_(std::move(rows)) {}
+  std::int64_t rows() const override { return source_->rows(); }
+  std::int64_t cols() const override { return source_->cols(); }
+  bool sparse() const override { return false; }
+  Precision precision() const override { return source_->precision(); }
+  std::int64_t stored(std::int64_t, std::int64_t count) const override { return count * cols(); }
+  void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
+    std::visit(
+        [&]<class Store>(Store& store) {
+          if constexpr (!requires { store.row_begin; } && !is_half(precision_of<typename Store::Value>)) {
+            using T = typename Store::Value;
+            CsrStore<T> sparse;
+            sparse.row_begin.resize(static_cast<std::size_t>(count) + 1);
+            sparse.column.resize(static_cast<std::size_t>(source_->stored(first, count)));
+            sparse.values.resize(sparse.column.size());
+            sparse.rows = count;
+            sparse.cols = cols();
+            FeatureStore rows(std::move(sparse));
+            source_->read(first, count, rows, {});
+            const auto begin = store.values.begin() + place.value;
+            std::fill(begin, begin + count * cols(), T{0});
+            for_stored(std::get<CsrStore<T>>(rows).view(),
+                       [&](std::int64_t i, std::int64_t c, T value) { begin[i * cols() + c] = value; });
+          }
+        },
+        to);
+  }
+
+ private:
+  const SharedRows source_;
+};
+
 // ---- Files by name
 
 // The path itself, or what it matches where it is a pattern and no file.
@@ -349,8 +455,40 @@ SharedRows open_npy_rows(const std::string& path, const NumberChoice& number) {
   return std::make_shared<ConvertedNpy>(path, array, begin, number);
 }
 
+SharedRows rows_in_memory(Features X) {
+  return std::make_shared<RowsInMemory>(std::move(X));
+}
+
+bool can_stay_on_disk(const std::string& path) {
+  const std::vector<std::string> files = files_of(path);
+  return std::all_of(files.begin(), files.end(), [](const std::string& file) {
+    const std::string head = peek_bytes(file, std::size_t{1} << 16);
+    if (!is_npy(head)) return !head.empty() && lower_case(file).ends_with(".twd");
+    const NpyArray array = parse_npy_header(head, file);
+    return !array.fortran_order && array.shape.size() == 2;
+  });
+}
+
+Features take_features(RawDataset& raw) {
+  return raw.rows ? Features(std::move(raw.rows)) : Features(std::move(raw.X));
+}
+
+Features rows_in_file(const ArrayInFile& array) {
+  const auto size =
+      static_cast<std::uint64_t>(array.rows) * static_cast<std::uint64_t>(array.cols) * size_of(array.precision);
+  if (const InputFile file(array.path); file.size() < array.offset + size) {
+    fail(ErrorKind::io, "{}: the file has {} bytes, but the array needs {}", array.path, file.size(),
+         array.offset + size);
+  }
+  return Features(open_in_file({array.path, array.rows, array.cols, array.precision, array.offset}));
+}
+
 SharedRows one_after_the_other(std::vector<SharedRows> parts) {
   return parts.size() == 1 ? parts.front() : std::make_shared<Parts>(std::move(parts));
+}
+
+SharedRows made_dense(SharedRows rows) {
+  return std::make_shared<MadeDense>(std::move(rows));
 }
 
 SharedRows changed(SharedRows rows, std::int64_t cols, Precision precision, RowChange change) {

@@ -33,10 +33,18 @@ SharedRows open_in_file(const RowsInFile& what);
 
 // A .npy file; a .twd file with its labels in `raw`.
 SharedRows open_npy_rows(const std::string& path, const NumberChoice& number);
+// LIBSVM text in a file that is not packed, with its labels in `raw`; each row is parsed whenever it is wanted.
+SharedRows open_libsvm_rows(const ReadOptions& options, RawDataset& raw);
 SharedRows open_cache_rows(const std::string& path, RawDataset& raw);
+
+// Rows that are in memory after all.
+SharedRows rows_in_memory(Features X);
 
 // All of the same kind and width.
 SharedRows one_after_the_other(std::vector<SharedRows> parts);
+
+// Sparse rows as dense ones.
+SharedRows made_dense(SharedRows rows);
 
 // Rows that `change` is done to as they are read; it keeps their number, and of sparse ones that of the values.
 using RowChange = std::function<void(FeatureStore& rows)>;

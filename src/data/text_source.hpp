@@ -31,6 +31,11 @@ class TextSource {
     return scratch.view();
   }
 
+  // Error{io} where a file was written to since it was opened.
+  void check_unchanged() const {
+    if (const InputFile* file = std::get_if<InputFile>(&from_)) file->check_unchanged();
+  }
+
   // The same, ended by a newline if it does not end with one.
   std::string_view lines(std::size_t begin, std::size_t end, Buffer& scratch) const {
     const std::string_view text = piece(begin, end, scratch);

@@ -16,6 +16,7 @@
 #include "core/threads.hpp"
 #include "data/columns.hpp"
 #include "data/rows.hpp"
+#include "data/window.hpp"
 #include "kernels/typed.hpp"
 #include "model/check_model.hpp"
 #include "model/soften.hpp"
@@ -194,6 +195,8 @@ struct Predictor::Prepared {
 
   template <class Visit>
   void for_rows(const Features& X, int threads, const Visit& visit) const;
+  template <class Visit>
+  void for_rows_in_memory(const Features& X, int threads, const Visit& visit) const;
 
   // values(s): what is told of the best, class by class, from the scores s (m).
   template <class Values>
@@ -239,6 +242,13 @@ void Predictor::Prepared::for_rows(const Features& X, int threads, const Visit& 
   if (X.cols() != d) {
     fail(ErrorKind::data, "the data has {} features, but the model was trained on {}", X.cols(), d);
   }
+  for_windows(X, resolve_threads(threads), [&](std::int64_t first, const FeatureView& rows) {
+    for_rows_in_memory(Features(rows), threads, [&](std::int64_t i, const double* s) { visit(first + i, s); });
+  });
+}
+
+template <class Visit>
+void Predictor::Prepared::for_rows_in_memory(const Features& X, int threads, const Visit& visit) const {
   const std::int64_t n = X.rows();
   if (n == 0) return;
   // A few rows wait for the weights to come from memory, which takes as long as the products of several.

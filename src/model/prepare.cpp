@@ -6,7 +6,10 @@
 
 #include "core/fail.hpp"
 #include "core/ieee.hpp"
+#include "core/threads.hpp"
+#include "data/normalize.hpp"
 #include "data/readers.hpp"
+#include "data/window.hpp"
 #include "topwolf/structure.hpp"
 
 namespace topwolf {
@@ -19,6 +22,23 @@ void apply_weights(const RowOptions& options, Dataset& data) {
   } else if (!options.class_weight.empty()) {
     weigh_classes(data, load_class_weights(options.class_weight, data.classes, options.max_unpacked));
   }
+}
+
+// Measures and applies it; rows on disk are normalised when they are read, which for their columns is once before.
+Normalization normalized(const DataOptions& options, RawDataset& raw) {
+  if (!raw.rows) {
+    const Normalization out = fit_normalization(options.normalize, raw.X);
+    apply_normalization(out, raw.X);
+    return out;
+  }
+  Normalization out{options.normalize, {}};
+  if (options.normalize == NormalizeKind::maxabs) {
+    out.scale.assign(static_cast<std::size_t>(raw.rows->cols()), 0.0);
+    for_windows(Features(raw.rows), resolve_threads(options.threads),
+                [&](std::int64_t, const FeatureView& X) { add_largest(X, out.scale); });
+  }
+  raw.rows = normalized(out, std::move(raw.rows));
+  return out;
 }
 
 void check_costs(const DataOptions& options) {
@@ -64,8 +84,7 @@ Prepared prepare(const DataOptions& options) {
   const IeeeArithmetic ieee;
   check(options);
   RawDataset raw = read_raw(LoadOptions(options));
-  const Normalization normalization = fit_normalization(options.normalize, raw.X);
-  apply_normalization(normalization, raw.X);
+  const Normalization normalization = normalized(options, raw);
   Prepared out{make_dataset(std::move(raw)), {}};
   Dataset& data = out.data;
   data.normalization = normalization;
@@ -102,7 +121,11 @@ RawDataset load_rows_for(const Classifier& classifier, const LoadOptions& option
     warn(say("{}: {} values have an index beyond the model's {} features and are ignored", options.path,
              report.dropped_values, classifier.d));
   }
-  apply_normalization(classifier.normalization, raw.X);
+  if (raw.rows) {
+    raw.rows = normalized(classifier.normalization, std::move(raw.rows));
+  } else {
+    apply_normalization(classifier.normalization, raw.X);
+  }
   return raw;
 }
 

@@ -44,7 +44,7 @@ struct Example {
   Real length() const { return std::sqrt(norm2(value)) * (1.0L + roundings(value.size())); }
 };
 
-Example example_of(const Dataset& data, double bias, std::int64_t i);
+Example example_of(const FeatureView& X, double bias, std::int64_t i);
 
 // phi row by row; the identity where there are no class features.
 struct ClassRows {

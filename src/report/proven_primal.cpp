@@ -9,11 +9,14 @@
 
 namespace topwolf::proof {
 
-Example example_of(const Dataset& data, double bias, std::int64_t i) {
+Example example_of(const FeatureView& X, double bias, std::int64_t i) {
   Example example;
-  std::visit([&](const auto& X) { for_row(X, i, [&](std::int64_t c, double x) { example.add(c, x); }); },
-             data.X.view());
-  example.add(data.X.cols(), bias);
+  std::visit(
+      [&](const auto& rows) {
+        for_row(rows, i, [&](std::int64_t c, double x) { example.add(c, x); });
+        example.add(rows.cols, bias);
+      },
+      X);
   return example;
 }
 

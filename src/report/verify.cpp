@@ -15,6 +15,7 @@
 #include "core/threads.hpp"
 #include "data/check_dataset.hpp"
 #include "data/fingerprint.hpp"
+#include "data/window.hpp"
 #include "model/shared_columns.hpp"
 #include "report/proof.hpp"
 #include "topwolf/dual.hpp"
@@ -125,14 +126,17 @@ bool is_mean(const Dataset& data, const Mean& mean, Real N) {
   std::vector<Real> sum(d, 0.0L), size(d, 0.0L);
   constexpr Real lost = std::numeric_limits<double>::denorm_min();  // of a share, in double, that underflows
   constexpr Real rounding = 1e-14L;                                 // of the terms, and long sums of them
-  for (std::int64_t i = 0; i < data.X.rows(); ++i) {
-    const Example example = example_of(data, 0.0, i);
-    const Real share = (data.weights.empty() ? 1.0 : data.weights[i]) / N;
-    for (std::size_t q = 0; q < example.column.size(); ++q) {
-      sum[example.column[q]] += share * example.value[q];
-      size[example.column[q]] += (share + lost / rounding) * std::abs(example.value[q]);
+  for_windows(data.X, resolve_threads(0), [&](std::int64_t first, const FeatureView& X) {
+    const std::int64_t rows = std::visit([](const auto& view) { return view.rows; }, X);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const Example example = example_of(X, 0.0, i);
+      const Real share = (data.weights.empty() ? 1.0 : data.weights[first + i]) / N;
+      for (std::size_t q = 0; q < example.column.size(); ++q) {
+        sum[example.column[q]] += share * example.value[q];
+        size[example.column[q]] += (share + lost / rounding) * std::abs(example.value[q]);
+      }
     }
-  }
+  });
   constexpr Real least = 1e-300L;  // where a double has no precision left
   for (std::size_t c = 0; c < d; ++c) {
     if (!(std::abs(mean.values[c] - sum[c]) <= rounding * size[c] + least)) return false;
@@ -156,29 +160,33 @@ Pass run_over(const Dataset& data, const Model& model, const ClassRows& phi, con
   std::vector<RowMiss> miss(static_cast<std::size_t>(n));
   const std::optional<Claim>& claim = model.provenance.claim;
   const Real allowed = claim ? 0.1L * verification_tolerance * claim->certificate.primal : 0.0L;
-  parallel_for(n, resolve_threads(0), [&](std::int64_t i) {
-    const Example example = example_of(data, model.bias, i);
-    losses[i] = loss_of_example(example, weights, phi, loss, margins_of(data, model, i), data.y[i], allowed);
-    Vector alpha(static_cast<std::size_t>(m), 0.0);
-    for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) alpha[dual.column[p]] = dual.values[p];
-    miss[i] = row_miss(loss, alpha, data.y[i]);
-    pass.infeasibility[i] = miss[i].infeasibility;
-  });
   DualSums sums;
   sums.W.assign(static_cast<std::size_t>(m * D), 0.0);
   sums.coefficients.assign(static_cast<std::size_t>(m), 0.0L);
   sums.lengths.assign(static_cast<std::size_t>(m), 0.0L);
   sums.entries.assign(static_cast<std::size_t>(m), 0);
   Real over = 1.0L;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto count = static_cast<std::size_t>(dual.row_begin[i + 1] - dual.row_begin[i]);
-    if (!(omega(i) > 0.0)) continue;
-    pass.primal += omega(i) / N * losses[i];
-    over = std::max(over, miss[i].ratio);
-    add_row({{dual.column.data() + dual.row_begin[i], count}, {dual.values.data() + dual.row_begin[i], count}}, miss[i],
-            data.y[i], example_of(data, model.bias, i), margins_of(data, model, i), omega(i) / N, model, phi, mean,
-            sums);
-  }
+  for_windows(data.X, resolve_threads(0), [&](std::int64_t first, const FeatureView& X) {
+    const std::int64_t rows = std::visit([](const auto& view) { return view.rows; }, X);
+    parallel_for(rows, resolve_threads(0), [&](std::int64_t r) {
+      const std::int64_t i = first + r;
+      const Example example = example_of(X, model.bias, r);
+      losses[i] = loss_of_example(example, weights, phi, loss, margins_of(data, model, i), data.y[i], allowed);
+      Vector alpha(static_cast<std::size_t>(m), 0.0);
+      for (std::int64_t p = dual.row_begin[i]; p < dual.row_begin[i + 1]; ++p) alpha[dual.column[p]] = dual.values[p];
+      miss[i] = row_miss(loss, alpha, data.y[i]);
+      pass.infeasibility[i] = miss[i].infeasibility;
+    });
+    for (std::int64_t i = first; i < first + rows; ++i) {
+      const auto count = static_cast<std::size_t>(dual.row_begin[i + 1] - dual.row_begin[i]);
+      if (!(omega(i) > 0.0)) continue;
+      pass.primal += omega(i) / N * losses[i];
+      over = std::max(over, miss[i].ratio);
+      add_row({{dual.column.data() + dual.row_begin[i], count}, {dual.values.data() + dual.row_begin[i], count}},
+              miss[i], data.y[i], example_of(X, model.bias, i - first), margins_of(data, model, i), omega(i) / N, model,
+              phi, mean, sums);
+    }
+  });
   const Real lambda = model.provenance.lambda, up = 1.0L + roundings(static_cast<std::size_t>(2 * n));
   pass.primal = (pass.primal + 0.5L * lambda * weights.norm2) * up;
   const Real length = longest_weights(sums, phi, mean, D);

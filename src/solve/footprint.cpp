@@ -38,11 +38,13 @@ double widened_rows(const Workload& work) {
 }
 
 // Block ascent keeps W(A), the best W and the one that is being certified, whose scores need it once more; in the
-// precision of the rows the working weights or scores, and those of a step on the face.
+// precision of the rows the working weights or scores, and those of a step on the face; with windows, which have no
+// steps on the face, the weights once more while they move to the next one, and an order for every visit.
 double block_bytes(const Workload& work, bool gram) {
   constexpr double row = 64.0;                    // of the order and the rests
   const double entry = work.faces ? 100.0 : 0.0;  // of a step on the face
-  const double rows = dual_bytes(work, entries_of(work)) + work.n * (row + entry * entries_of(work));
+  const double rows =
+      dual_bytes(work, entries_of(work)) + work.n * (row + (work.windows ? row : entry * entries_of(work)));
   const double W = work.m * work.D, V = work.class_columns * work.D;
   if (V > 0.0) return rows + wide * (3.0 * V + 5.0 * W) + work.number * (gram ? work.m * work.n : W);
   // The Gram matrices of the rows of each class, where they take less than that of all.
@@ -73,8 +75,8 @@ double batch_bytes(const Workload& work, SolverName solver) {
 
 }  // namespace
 
-Workload workload_of(const Problem& problem, const TrainOptions& options, std::int64_t class_columns, int threads,
-                     int workers, std::int64_t fits) {
+Workload workload_of(const Problem& problem, std::int64_t stored, const TrainOptions& options,
+                     std::int64_t class_columns, int threads, int workers, std::int64_t fits) {
   Workload work{};
   work.n = static_cast<double>(problem.n);
   work.m = static_cast<double>(problem.m);
@@ -83,7 +85,7 @@ Workload workload_of(const Problem& problem, const TrainOptions& options, std::i
   work.stored_number =
       std::visit([]<class View>(const View&) { return static_cast<double>(sizeof(typename View::Value)); }, problem.X);
   work.number = working_precision(stored_precision(problem.X)) == Precision::float32 ? sizeof(float) : sizeof(double);
-  work.stored = std::visit([](const auto& X) { return static_cast<double>(stored_values(X)); }, problem.X);
+  work.stored = static_cast<double>(stored);
   work.class_columns = static_cast<double>(class_columns);
   work.entries = static_cast<double>(problem.loss.entries(problem.m));
   work.faces = !problem.loss.entropic();
@@ -94,9 +96,29 @@ Workload workload_of(const Problem& problem, const TrainOptions& options, std::i
   return work;
 }
 
+double rows_bytes(const Workload& work) {
+  return work.stored * (work.stored_number + (work.sparse ? sizeof(std::int32_t) : 0.0)) +
+         (work.sparse ? sizeof(std::int64_t) * work.n : 0.0);
+}
+
+double standing_bytes(const Workload& work) {
+  constexpr double program = 48e6, row = 2.0 * sizeof(std::int32_t) + 2.0 * wide;
+  return program + row * work.n;
+}
+
+namespace {
+
+// A pass sums the weights of a window apart.
+double window_bytes(const Workload& work) {
+  return work.windows ? 2.0 * wide * work.m * work.D : 0.0;
+}
+
+}  // namespace
+
 double training_bytes(const Workload& work, SolverName solver, bool gram) {
   const bool block = solver == SolverName::block;
-  const double each = engine_bytes(work) + (block ? block_bytes(work, gram) : batch_bytes(work, solver));
+  const double each =
+      engine_bytes(work) + window_bytes(work) + (block ? block_bytes(work, gram) : batch_bytes(work, solver));
   return work.workers * each + (gram ? work.number * work.n * work.n : 0.0);
 }
 
@@ -123,6 +145,25 @@ double passes_of(SolverName solver) {
 }
 
 }  // namespace
+
+WindowPlan plan_windows(const Workload& work, SolverName solver, double memory) {
+  Workload alone = work;
+  alone.workers = alone.threads = 1;
+  const double left = memory - standing_bytes(work) - training_bytes(alone, solver, false);
+  const double row = std::max(1.0, rows_bytes(work) / std::max(1.0, work.n));
+  // While a pass is at work a window's rows have duals of their own, up to three; or one, and a step on the face.
+  const double duals = 3.0 * dual_bytes(work, entries_of(work)) / std::max(1.0, work.n) + 32.0,
+               face = 100.0 * entries_of(work);
+  WindowPlan out;
+  out.bytes = std::max(0.0, 0.5 * left * row / (row + std::max(duals, face)));
+  constexpr double disk = 1e9, most_visits = 4.0;  // bytes a second
+  const Effort effort = expected_effort(alone, SolverName::block, false);
+  const double visit = effort.seconds / (effort.passes * std::max(1.0, work.n));
+  if (solver == SolverName::block) {
+    out.visits = static_cast<std::int64_t>(std::clamp(std::round(row / disk / visit), 1.0, most_visits));
+  }
+  return out;
+}
 
 // The rates are those that bench/scores measured, steps on the face included; `product` is that of caltech101 at C = 1
 // and 10.

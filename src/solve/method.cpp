@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/fail.hpp"
 #include "solve/solvers.hpp"
@@ -111,6 +112,44 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
   }
   method.bytes = training_bytes(work, method.solver, method.gram);
   if (!fits(method.bytes, memory)) method.remedy = remedy_for(work, method, memory);
+  return method;
+}
+
+Method choose_method_on_disk(const Workload& work, const TrainOptions& options, double memory) {
+  if (options.scores == ScoresName::gram) {
+    fail(ErrorKind::option, "{} needs the rows in memory, for which there is too little", Field{"scores", "gram"});
+  }
+  if (work.class_columns > 0.0) {
+    fail(ErrorKind::option, "class features need the rows in memory, for which there is too little");
+  }
+  Method method;
+  const auto plan_for = [&](SolverName solver) { return plan_windows(work, solver, memory); };
+  const bool newton = options.solver == SolverName::automatic && suits_newton(work) &&
+                      plan_for(SolverName::newton).bytes >= 0.25 * memory;
+  method.solver = newton                                    ? SolverName::newton
+                  : options.solver == SolverName::automatic ? SolverName::block
+                                                            : options.solver;
+  method.name = to_string(method.solver);
+  method.bytes = training_bytes(work, method.solver, false);
+  method.windows = plan_for(method.solver);
+  method.memory.limit = memory;
+  method.memory.available = memory - standing_bytes(work);
+  method.memory.bound = fmt::format("a limit of {:.2f} GB", memory / 1e9);
+  method.choice =
+      fmt::format("{}: {:.2f} GB of rows stay on disk, in windows of {:.3g} MB",
+                  method.solver == SolverName::block ? "block ascent with scores from the weights" : method.name,
+                  rows_bytes(work) / 1e9, method.windows.bytes / 1e6);
+  if (method.windows.visits > 1) method.choice += fmt::format(", each visited {} times", method.windows.visits);
+  // What the threads want comes out of the half that the window leaves.
+  const double alone = training_bytes(alone_on(work), method.solver, false);
+  const double least = 4e6, threads = method.bytes - alone;
+  if (method.windows.bytes < least) {
+    const double need = standing_bytes(work) + alone;
+    method.remedy =
+        say("{} of {:.2f} GB or more is needed", Field{"memory"}, std::ceil((need * 1.1 + 32e6) / 1e7) / 1e2);
+  } else if (threads > method.windows.bytes) {
+    method.remedy = say("{} needs {:.2f} GB", Field{"threads", "1"}, alone / 1e9);
+  }
   return method;
 }
 

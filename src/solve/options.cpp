@@ -37,6 +37,9 @@ void check(const TrainOptions& options) {
          "feature: give it a value, such as 1",
          Field{"center"}, Field{"bias"});
   }
+  if (options.memory && *options.memory < 1) {
+    fail(ErrorKind::option, "{} is {}, but it must be a number of bytes above 0", Field{"memory"}, *options.memory);
+  }
   check_positive("every_s", options.checkpoints.every_s);
   if (options.max_iterations < 1) {
     fail(ErrorKind::option, "{} is {}, but it must be at least 1", Field{"max_iterations"}, options.max_iterations);

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-checkpoint";
-constexpr int format_version = 3;  // of what solvers put into a state
+constexpr int format_version = 4;  // of what solvers put into a state
 
 constexpr const char *the_solver = "the solver", *the_source = "the source of the scores";
 constexpr std::pair<ScoresName, const char*> sources[] = {{ScoresName::weights, "the weights"},
@@ -28,6 +28,14 @@ std::string cost_hash(const std::vector<double>& cost) {
   Hasher hasher;
   hasher.add(cost.data(), cost.size() * sizeof(double));
   return hasher.hex();
+}
+
+// What the order of visits follows from.
+std::string window_of(const Trainer& trainer) {
+  const WindowedRows* const rows = trainer.windows();
+  if (!rows) return "all of them";
+  return fmt::format("{:.0f} bytes in extents of {:.0f}, visited {} times", rows->size.bytes, rows->size.extent_bytes,
+                     rows->visits);
 }
 
 json metadata_of(const TensorFile& file) {
@@ -56,6 +64,7 @@ Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptio
           {the_solver, trainer.method().name},
           {the_source, sources[trainer.method().gram ? 1 : 0].second},
           {"the storage of the rows", trainer.sparse() ? "sparse" : "dense"},
+          {"the window of rows", window_of(trainer)},
           {"keeping the dual", options.keep_dual ? "wanted" : "not wanted"},
           {"the seed", fmt::format("{}", options.seed)}};
 }

@@ -34,15 +34,14 @@ Problem problem_with(const Dataset& data, std::int64_t m) {
 
 Problem problem_on(const Dataset& data, const Features& X, double bias) {
   Problem problem = problem_with(data, data.classes.size());
-  problem.X = X.view();
+  problem.X = X.kind();
   problem.d = X.cols();
   problem.bias = bias;
   return problem;
 }
 
-SharedMean mean_of_rows(const Problem& problem, int threads) {
-  return std::make_shared<const std::vector<double>>(
-      mean_of(problem.X, problem.omega, problem.N, resolve_threads(threads)));
+SharedMean mean_of_rows(const Features& X, const Problem& problem, int threads) {
+  return std::make_shared<const std::vector<double>>(mean_of(X, problem.omega, problem.N, resolve_threads(threads)));
 }
 
 void check_centred(const std::vector<double>& lengths2) {
@@ -50,6 +49,24 @@ void check_centred(const std::vector<double>& lengths2) {
   if (bad != lengths2.end()) {
     fail(ErrorKind::data, "row {} less the mean of the rows is too long to be squared", bad - lengths2.begin() + 1);
   }
+}
+
+// What the process may take in all.
+double bytes_allowed(const TrainOptions& options) {
+  const double limit = process_memory().limit;
+  return options.memory ? std::min(limit, static_cast<double>(*options.memory)) : limit;
+}
+
+// What of it is left once the rows are there. By what the job takes, not by what it has just now: the choice must not
+// change from day to day.
+ProcessMemory allowed(const Workload& work, const TrainOptions& options) {
+  const double limit = bytes_allowed(options);
+  return {limit, std::max(0.0, limit - standing_bytes(work) - rows_bytes(work)),
+          fmt::format("a limit of {:.2f} GB", limit / 1e9)};
+}
+
+bool is_identity(const Features& phi) {
+  return phi.rows() == 0 || topwolf::is_identity(phi.view());
 }
 
 // A pass that takes less time than waking threads is made by one; the results are the same.
@@ -80,16 +97,19 @@ RowLengths spread_of(std::vector<double> lengths2) {
 Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::int64_t fits, EngineFactory factory)
     : factory_(std::move(factory)), data_(std::move(data)) {
   check(options);
-  std::vector<double> lengths2 = check_dataset(data_, options.threads);
-  columns_ = kept_columns(data_.X, data_.classes.size());
-  X_ = dense_where_faster(on_columns(data_.X, columns_));
+  // Who looks on must know the columns before rows on disk are read: there all are kept.
+  const bool on_disk = data_.X.source() != nullptr;
+  choose_place(options, workers, fits);
+  std::vector<double> lengths2 = check_dataset(data_, options.threads, windows_ ? &data_hash_ : nullptr);
+  if (!on_disk) columns_ = kept_columns(data_.X, data_.classes.size());
+  X_ = windows_ ? data_.X : dense_where_faster(on_columns(data_.X, columns_));
   const Features& phi = data_.class_features;
-  if (phi.rows() > 0 && !is_identity(phi.view())) map_ = std::make_shared<ClassMap>(phi.view());
+  if (!is_identity(phi)) map_ = std::make_shared<ClassMap>(phi.view());
   problem_ = problem_on(data_, X_, options.bias);
   row_lengths_ = spread_of(lengths2);
   if (options.center) {
-    problem_.mean = mean_of_rows(problem_, options.threads);
-    lengths2 = squared_lengths(problem_.X, *problem_.mean, problem_.bias, resolve_threads(options.threads));
+    problem_.mean = mean_of_rows(X_, problem_, options.threads);
+    lengths2 = squared_lengths(X_, *problem_.mean, problem_.bias, resolve_threads(options.threads));
     check_centred(lengths2);
   } else {
     for (double& length2 : lengths2) length2 += problem_.bias.product();
@@ -97,8 +117,38 @@ Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::in
   lengths2_ = share(std::move(lengths2));
   ask_for(options.loss);
   threads_ = threads_for(problem_, options.threads);
-  work_ = workload_of(problem_, options, map_ ? map_->p() : 0, std::max(1, threads_ / workers), workers, fits);
-  method_ = choose_method(work_, options, process_memory());
+  if (windows_) return;
+  const auto stored = std::visit([](const auto& X) { return stored_values(X); }, problem_.X);
+  work_ = workload_of(problem_, stored, options, map_ ? map_->p() : 0, std::max(1, threads_ / workers), workers, fits);
+  method_ = choose_method(work_, options, options.memory ? allowed(work_, options) : process_memory());
+}
+
+void Trainer::choose_place(const TrainOptions& options, int workers, std::int64_t fits) {
+  const std::shared_ptr<const RowSource> source = data_.X.source();
+  if (!source) return;
+  if (source->rows() == 0) fail(ErrorKind::data, "there are no rows to train on");
+  check_labels(data_.y, source->rows(), data_.classes.size());
+  Problem problem = problem_on(data_, data_.X, options.bias);
+  problem.n = source->rows();
+  problem.loss = resolve_loss(options.loss, problem.m);
+  const int threads = threads_for(problem, options.threads);
+  const std::int64_t class_columns = is_identity(data_.class_features) ? 0 : data_.class_features.cols();
+  work_ = workload_of(problem, source->stored(0, problem.n), options, class_columns, std::max(1, threads / workers),
+                      workers, fits);
+  const Method loaded = choose_method(work_, options, allowed(work_, options));
+  const bool slower = options.solver == SolverName::automatic && loaded.solver == SolverName::lsfw;
+  if (loaded.remedy.empty() && !slower) {
+    data_.X = in_memory(*source, resolve_threads(options.threads));
+    return;
+  }
+  work_.windows = true;
+  method_ = choose_method_on_disk(work_, options, bytes_allowed(options));
+  const double bytes = method_.windows.bytes;
+  windows_ = WindowedRows{source, {bytes, std::clamp(bytes / 64.0, 65536.0, 1048576.0)}, method_.windows.visits};
+  check_memory(method_);
+  if (Extents(*source, windows_->size.extent_bytes).largest_bytes() <= bytes) return;
+  fail(ErrorKind::memory, "a row alone has more values than a window of {:.3g} MB holds; more {} is needed",
+       bytes / 1e6, Field{"memory"});
 }
 
 Trainer::Trainer(const JointMap& psi, const JointLabels& labels, const TrainOptions& options, EngineFactory factory)
@@ -136,6 +186,7 @@ void Trainer::make_own_engine() {
                                 .shared_gram = gram_,
                                 .classes = map_,
                                 .psi = psi_,
+                                .windows = windows(),
                                 .lengths2 = lengths2_});
 }
 
@@ -154,6 +205,7 @@ Trainer::Trainer(const Trainer& rows, std::vector<double> weights, int threads)
       asked_(rows.asked_),
       work_(rows.work_),
       method_(rows.method_),
+      windows_(rows.windows_),
       gram_(rows.gram_) {
   data_.weights = std::move(weights);
   problem_ = problem_on(data_, X_, rows.problem_.bias.value());
@@ -294,7 +346,8 @@ SparseRows Trainer::dual() const {
 PrimalRange Trainer::primal(const TrainOptions& options, const std::vector<double>& W) {
   set_lambda(options, problem_);
   ask_for(options.loss);
-  const auto engine = factory_(problem_, {.threads = threads_, .classes = map_, .lengths2 = lengths2_});
+  const auto engine =
+      factory_(problem_, {.threads = threads_, .classes = map_, .windows = windows(), .lengths2 = lengths2_});
   const std::int64_t rows = map_ ? map_->p() : problem_.m, all = data_.X.cols() + problem_.D() - problem_.d;
   const auto size = static_cast<std::int64_t>(W.size());
   if (size != engine->geometry().dimension && size != rows * all) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,8 @@ class Trainer {
   // That have weights; empty: all.
   const std::vector<std::int32_t>& columns() const { return columns_; }
   bool sparse() const { return X_.sparse(); }
+  // Where the rows stay on disk, and how they are read; null: they are in memory.
+  const WindowedRows* windows() const { return windows_ ? &*windows_ : nullptr; }
   // ||x_i||^2 with the constant feature, of rows less their mean where that was asked for.
   const std::vector<double>& lengths2() const { return *lengths2_; }
 
@@ -82,6 +85,8 @@ class Trainer {
   // Error{memory}, before anything large is made, where method().remedy says that there is too little.
   void prepare();
   void make_own_engine();
+  // Rows that are on disk come to memory where there is room for them and what training takes; else windows_.
+  void choose_place(const TrainOptions& options, int workers, std::int64_t fits);
   // A loss is resolved when it is first asked for, not again for every C.
   void ask_for(const LossSpec& loss);
   void set_problem(const TrainOptions& options);
@@ -102,6 +107,7 @@ class Trainer {
   int threads_;
   Workload work_{};
   Method method_;
+  std::optional<WindowedRows> windows_;  // of rows that stay on disk
   std::shared_ptr<const Gram> gram_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Solver> solver_;  // of the last run

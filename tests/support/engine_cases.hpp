@@ -10,8 +10,8 @@
 #include "engine/factory.hpp"
 #include "support/plain_joint.hpp"
 #include "support/plain_problem.hpp"
-#include "support/rows_in_memory.hpp"
 #include "support/toy_engine.hpp"
+#include "support/windows_of_few.hpp"
 
 namespace topwolf::testing {
 

@@ -46,7 +46,8 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   gamma_count_ = 0;
   space_.resize(static_cast<std::size_t>(threads_));
   // With softmax every row is inside of Q, and the dual is not quadratic there.
-  FaceScores* const face = options.accelerate && !problem_.loss.entropic() ? scores_->face() : nullptr;
+  accelerate_ = options.accelerate && !problem_.loss.entropic();
+  FaceScores* const face = accelerate_ ? scores_->face() : nullptr;
   face_.reset();
   if (face) face_.emplace(problem_, *face, lengths2_, threads_);
   curved_.reset();
@@ -57,6 +58,7 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   order_.clear();
   ends_.clear();
   entered_.reset();
+  ascended_ = 0;
   visited_ = resting_ = epoch_ = 0;
   quiet_ = 0.0;
 }
@@ -84,6 +86,7 @@ BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
   }
   const auto awake = static_cast<std::int64_t>(order_.size());
   ends_ = scores_->arrange(order_, rng_);
+  ascended_ = 0;
   entered_.reset();
   visited_ = 0;
   if (groups_ == 1 && epoch_ % epochs_per_trial == 0) groups_ = std::min<std::int64_t>(2, most_groups_);
@@ -119,8 +122,18 @@ std::span<const std::int64_t> HostBlockAscent::batch_at(std::int64_t first) cons
                                    static_cast<std::size_t>(std::min(groups_ * group_rows_, ends_[p] - first)));
 }
 
+bool HostBlockAscent::part_ascends() const {
+  const std::int64_t between = accelerate_ ? scores_->epochs_per_part_ascent() : 0;
+  return between > 0 && epoch_ % between == 0 && entered_ && ascended_ <= static_cast<std::int64_t>(*entered_);
+}
+
 BlockAscent::Step HostBlockAscent::step(Dual& A) {
   enter_part();
+  if (part_ascends()) {  // a step of its own, so that what it gained is known wherever the next one is stopped
+    const double gain = scores_->ascend_part(on_host(A));
+    ascended_ = static_cast<std::int64_t>(*entered_) + 1;
+    return {static_cast<std::int64_t>(part(*entered_).size()), gain, gain > 0.0};
+  }
   const auto rows = batch_at(visited_);
   const std::size_t count = rows.size(), group = static_cast<std::size_t>(group_rows_);
   Step out;
@@ -319,6 +332,7 @@ void HostBlockAscent::exchange(State& state) {
   state.count("ascent_epoch", epoch_);
   state("order", order_);
   state("order_ends", ends_);
+  state.count("order_ascended", ascended_);
   state("visited", visited_);
   state.count("resting", resting_);
   state.count("groups", groups_, most_groups_);

@@ -52,6 +52,7 @@ class HostBlockAscent final : public BlockAscent {
   std::span<const std::int64_t> part(std::size_t p) const;
   std::size_t part_of(std::int64_t at) const;
   void enter_part();
+  bool part_ascends() const;
   Gain step_group(std::span<const std::int64_t> rows, std::size_t first, std::size_t last, HostDual& A, Space& space);
   void correct(std::span<const std::int64_t> rows, std::size_t first, std::size_t r, double* s, Space& space) const;
   double visit(std::int64_t i, double* s, double length2, HostDual& A, SparseRow& change, Space& space);
@@ -76,6 +77,7 @@ class HostBlockAscent final : public BlockAscent {
   std::int64_t gamma_count_ = 0;
   std::optional<FaceAscent> face_;
   std::optional<CurvedStep> curved_;
+  bool accelerate_ = false;
   std::vector<double> share_;
   std::vector<std::int64_t> rest_, due_;  // for how many epochs, and the epoch of the next turn
 
@@ -85,6 +87,7 @@ class HostBlockAscent final : public BlockAscent {
   std::vector<std::int64_t> order_;
   std::vector<std::int64_t> ends_;      // of its parts
   std::optional<std::size_t> entered_;  // the part that was
+  std::int64_t ascended_ = 0;           // of the parts, how many have had their step on the face
   std::int64_t visited_ = 0;            // of order_
   std::int64_t resting_ = 0;
 

@@ -12,6 +12,8 @@
 
 namespace topwolf {
 
+class HostDual;
+
 // Some entries (i, j) of an n x m matrix, row by row; columns ascend.
 struct EntryList {
   std::vector<std::int64_t> row_begin;  // n + 1
@@ -72,6 +74,11 @@ class BlockScores {
   }
   virtual std::int64_t visits() const { return 1; }
   virtual void enter(std::span<const std::int64_t> /*rows*/, std::span<const std::int64_t> /*next*/) {}
+
+  // Whether the rows of a part, once it was entered, take a step on the face of their own (B1) in every so many epochs,
+  // in the place of one of all rows; 0: never. Returns what D gained.
+  virtual std::int64_t epochs_per_part_ascent() const { return 0; }
+  virtual double ascend_part(HostDual& /*A*/) { return 0.0; }
 
   // These rows are loaded next: their memory may be fetched meanwhile.
   virtual void expect(std::span<const std::int64_t>) const {}

@@ -22,6 +22,8 @@ class FaceAscent {
       HostDual& A, const std::function<void()>& pause = [] {});
 
   std::int64_t epochs_per_ascent() const { return scores_.epochs_per_ascent(); }
+  // How many iterations were worth while, for another that goes on where this one ends.
+  std::int64_t& iterations() { return iterations_; }
 
   void exchange(State& state) { state.count("face_iterations", iterations_, most_iterations); }
 

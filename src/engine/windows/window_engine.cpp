@@ -155,7 +155,7 @@ class WindowEngine final : public HostEngine {
 
  protected:
   std::unique_ptr<BlockScores> make_block_scores() override {
-    return make_window_scores(problem_, rows_, extents_, lengths2(), threads());
+    return make_window_scores(problem_, rows_, extents_, lengths2(), threads(), [this] { stop_if_asked(); });
   }
 
  private:

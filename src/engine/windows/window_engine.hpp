@@ -2,6 +2,7 @@
 // it is there. Duals, lengths and labels are in memory, a few numbers for every row.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "data/window.hpp"
@@ -25,6 +26,6 @@ std::unique_ptr<Engine> make_window_engine(const Problem& problem, const Windowe
 // Block scores from weights, of rows in windows. The problem and lengths must outlive them.
 std::unique_ptr<BlockScores> make_window_scores(const Problem& problem, const WindowedRows& rows,
                                                 const Extents& extents, const std::vector<double>& lengths2,
-                                                int threads);
+                                                int threads, std::function<void()> pause);
 
 }  // namespace topwolf

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "engine/cpu/cpu_engine.hpp"
+#include "engine/host/dual.hpp"
+#include "engine/host/face_ascent.hpp"
 #include "engine/windows/window_engine.hpp"
 
 namespace topwolf {
@@ -14,12 +16,13 @@ namespace {
 class WindowScores final : public BlockScores {
  public:
   WindowScores(const Problem& problem, const WindowedRows& rows, const Extents& extents,
-               const std::vector<double>& lengths2, int threads)
+               const std::vector<double>& lengths2, int threads, std::function<void()> pause)
       : problem_(problem),
         rows_(rows),
         extents_(extents),
         lengths2_(lengths2),
         threads_(threads),
+        pause_(std::move(pause)),
         window_(*rows.source),
         place_(static_cast<std::size_t>(extents.count()), none),
         here_(problem) {
@@ -79,18 +82,36 @@ class WindowScores final : public BlockScores {
 
     lengths_.clear();
     omega_.clear();
+    y_.clear();
     for (const std::int64_t e : here_now_) {
       place_[static_cast<std::size_t>(e)] = static_cast<std::int64_t>(lengths_.size());
-      const auto append = [&](const auto& all, std::vector<double>& to) {
+      const auto append = [&](const auto& all, auto& to) {
         if (all.empty()) return;
         to.insert(to.end(), all.begin() + extents_.begin(e), all.begin() + extents_.end(e));
       };
       append(lengths2_, lengths_);
       append(problem_.omega, omega_);
+      append(problem_.y, y_);
     }
     make_scores();
     weights.put_back();
     scores_->exchange(weights);
+  }
+
+  // Rows with margins of their own have none: they would have to be gathered.
+  std::int64_t epochs_per_part_ascent() const override {
+    FaceScores* const face = problem_.per_example ? nullptr : scores_->face();
+    return face ? face->epochs_per_ascent() : 0;
+  }
+  double ascend_part(HostDual& A) override {
+    HostDual alpha(here_.n);
+    FaceAscent ascent(here_, *scores_->face(), lengths_, threads_);
+    ascent.iterations() = face_iterations_;
+    for_rows([&](std::int64_t i, std::int64_t place) { alpha.assign(place, A[i]); });
+    const double gain = ascent.ascend(alpha, pause_);
+    for_rows([&](std::int64_t i, std::int64_t place) { A.assign(i, alpha[place]); });
+    face_iterations_ = ascent.iterations();
+    return gain;
   }
 
   void load(std::span<const std::int64_t> rows, std::int64_t group, std::vector<double>& S,
@@ -111,10 +132,13 @@ class WindowScores final : public BlockScores {
 
   void reset(const std::vector<double>& W, const Dual& A) override { scores_->reset(W, A); }
   void scale(double factor) override { scores_->scale(factor); }
-  void exchange(State& state) override { scores_->exchange(state); }
+  void exchange(State& state) override {
+    scores_->exchange(state);
+    state.count("part_iterations", face_iterations_, most_iterations);
+  }
 
  private:
-  static constexpr std::int64_t none = -1;
+  static constexpr std::int64_t none = -1, most_iterations = 100;
   // Those of the rows of an epoch that are of one extent.
   struct Run {
     std::int64_t extent;
@@ -129,6 +153,15 @@ class WindowScores final : public BlockScores {
       if (seen[static_cast<std::size_t>(e)]) out.push_back(e);
     }
     return out;
+  }
+
+  // Calls body(i, place) for all rows that are here.
+  template <class Body>
+  void for_rows(const Body& body) const {
+    for (const std::int64_t e : here_now_) {
+      const std::int64_t begin = place_[static_cast<std::size_t>(e)];
+      for (std::int64_t i = extents_.begin(e); i < extents_.end(e); ++i) body(i, begin + i - extents_.begin(e));
+    }
   }
 
   // Of rows that are here, in the window.
@@ -146,7 +179,7 @@ class WindowScores final : public BlockScores {
     here_ = problem_;
     here_.X = window_.view();
     here_.n = static_cast<std::int64_t>(lengths_.size());
-    here_.y = {};
+    here_.y = y_;
     here_.omega = omega_;
     here_.per_example = nullptr;
     scores_ = make_weights_scores(here_, lengths_, threads_, {problem_.n, lengths2_});
@@ -157,22 +190,25 @@ class WindowScores final : public BlockScores {
   const Extents& extents_;
   const std::vector<double>& lengths2_;
   const int threads_;
+  const std::function<void()> pause_;
 
   Window window_;
   std::vector<std::int64_t> here_now_;  // the extents of the window, and ...
   std::vector<std::int64_t> place_;     // ... where each begins in it
   std::vector<double> lengths_, omega_;
+  std::vector<std::int32_t> y_;
   Problem here_;
   std::unique_ptr<BlockScores> scores_;  // of the window; their weights are those of all rows
   std::vector<std::int64_t> places_;
+  std::int64_t face_iterations_ = 10;
 };
 
 }  // namespace
 
 std::unique_ptr<BlockScores> make_window_scores(const Problem& problem, const WindowedRows& rows,
                                                 const Extents& extents, const std::vector<double>& lengths2,
-                                                int threads) {
-  return std::make_unique<WindowScores>(problem, rows, extents, lengths2, threads);
+                                                int threads, std::function<void()> pause) {
+  return std::make_unique<WindowScores>(problem, rows, extents, lengths2, threads, std::move(pause));
 }
 
 }  // namespace topwolf

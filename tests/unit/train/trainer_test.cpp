@@ -5,6 +5,7 @@
 
 #include "core/rng.hpp"
 #include "support/toy_engine.hpp"
+#include "support/windows_of_few.hpp"
 
 namespace topwolf {
 namespace TOPWOLF_FILE {
@@ -52,6 +53,29 @@ TEST(TrainerEngine, AnotherOneEndsAtTheSameOptimumByEverySolver) {
     // The range of the toy's weights is found by the toy, too.
     EXPECT_LE(trainer.primal(options, fit.W).least, fit.certificate.primal);
     EXPECT_EQ(made, 2);
+  }
+}
+
+TEST(WindowsOf, EndAtTheOptimumOfRowsInMemoryWithTheSameBitsOnAnyThreads) {
+  const Dataset data = rows_of_four_classes();
+  for (const char* loss : {"max-hinge", "top-k:2", "usunier:3", "softmax"}) {
+    TrainOptions options;
+    options.loss = parse_loss(loss);
+    options.bias = 1.0;
+    options.tolerance = 1e-9;
+    options.solver = SolverName::block;
+    options.scores = ScoresName::weights;
+    const Certificate optimum = train(data, options).certificate;
+    std::vector<Fit> fits;
+    for (const int threads : {1, 3}) {
+      options.threads = threads;
+      fits.push_back(Trainer(data, options, 1, 1, testing::make_windows_of_few).fit(options, Stopwatch()));
+    }
+    EXPECT_EQ(fits[0].status, Status::converged) << loss;
+    EXPECT_NEAR(fits[0].certificate.primal, optimum.primal, 1e-8 * optimum.primal) << loss;
+    EXPECT_NEAR(fits[0].certificate.dual, optimum.dual, 1e-8 * optimum.dual) << loss;
+    EXPECT_EQ(fits[0].W, fits[1].W) << loss;
+    EXPECT_EQ(fits[0].iterations, fits[1].iterations) << loss;
   }
 }
 
