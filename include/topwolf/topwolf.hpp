@@ -18,6 +18,7 @@
 #include "topwolf/probabilities.hpp"
 #include "topwolf/result.hpp"
 #include "topwolf/select.hpp"
+#include "topwolf/shard.hpp"
 #include "topwolf/structure.hpp"
 #include "topwolf/train.hpp"
 #include "topwolf/verify.hpp"

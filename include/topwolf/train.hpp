@@ -22,6 +22,7 @@ struct RowLengths {
 // How training ended, and the model that its certificate is about.
 struct TrainResult : Outcome {
   Model model;             // the weights as they are certified
+  std::int64_t rows = 0;   // n, those of weight 0 included
   int threads = 1;         // that were allowed
   std::string choice;      // which solver and representation, and why: a sentence
   SparseRows dual;         // A (n x m), with TrainOptions::keep_dual

@@ -39,6 +39,40 @@ void State::write(const std::string& path, const std::string& metadata_json) con
   write_tensor_file(path, tensors, metadata_json);
 }
 
+std::string State::pack() const {
+  std::string bytes;
+  const auto text = [&](std::string_view part) {
+    const auto size = static_cast<std::int64_t>(part.size());
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof size).append(part);
+  };
+  for (const auto& [name, array] : arrays_) {
+    text(name);
+    text(array.dtype);
+    text({array.bytes.data(), array.bytes.size()});
+  }
+  return bytes;
+}
+
+State State::unpack(std::string_view bytes, std::string from) {
+  State state;
+  state.restoring_ = true;
+  state.path_ = std::move(from);
+  const auto text = [&] {
+    std::int64_t size = -1;
+    if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
+    if (size < 0 || static_cast<std::size_t>(size) > bytes.size() - sizeof size) state.refuse("a part of it");
+    const std::string_view part = bytes.substr(sizeof size, static_cast<std::size_t>(size));
+    bytes.remove_prefix(sizeof size + part.size());
+    return part;
+  };
+  while (!bytes.empty()) {
+    const std::string name(text()), dtype(text());
+    const std::string_view values = text();
+    state.arrays_[name] = {dtype, {values.begin(), values.end()}};
+  }
+  return state;
+}
+
 void State::put(std::string_view name, std::string_view dtype, const void* data, std::size_t size) {
   const char* bytes = static_cast<const char*>(data);
   arrays_[prefix_ + std::string(name)] = {std::string(dtype), {bytes, bytes + size}};

@@ -92,6 +92,9 @@ class State {
   State part(std::string_view name) const;
 
   void write(const std::string& path, const std::string& metadata_json) const;
+  // The same as bytes for another process of the same kind; put back from there, `from` is for messages.
+  std::string pack() const;
+  static State unpack(std::string_view bytes, std::string from);
 
  private:
   struct Array {

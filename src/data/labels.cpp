@@ -147,9 +147,8 @@ std::vector<std::int32_t> map_labels(const RawDataset& raw, const ClassList& cla
   return y;
 }
 
-Dataset make_dataset(RawDataset raw) {
+Dataset labelled(RawDataset raw) {
   const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
-  if (rows == 0) fail(ErrorKind::data, "{}: there are no rows", raw.source);
   const auto unlabelled = std::find(raw.label.begin(), raw.label.end(), -1);
   if (unlabelled != raw.label.end() || static_cast<std::int64_t>(raw.label.size()) != rows) {
     fail(ErrorKind::data, "{}: row {} (counted from 1) has no label", raw.labels_from(),
@@ -157,10 +156,6 @@ Dataset make_dataset(RawDataset raw) {
   }
   Dataset data;
   data.classes = collect_classes(raw);
-  if (data.classes.size() < 2) {
-    fail(ErrorKind::data, "{}: all {} rows have the label {}; training needs at least two classes", raw.labels_from(),
-         rows, quote(data.classes.names.front()));
-  }
   // Only what becomes a class must be UTF-8: a model's header is JSON.
   check_utf8(raw);
   data.y = map_labels(raw, data.classes);
@@ -168,6 +163,18 @@ Dataset make_dataset(RawDataset raw) {
   data.index_base = raw.index_base;
   data.X = Features(std::move(raw.X));
   data.source = std::move(raw.source);
+  return data;
+}
+
+Dataset make_dataset(RawDataset raw) {
+  const std::int64_t rows = std::visit([](const auto& X) { return X.rows; }, raw.X);
+  if (rows == 0) fail(ErrorKind::data, "{}: there are no rows", raw.source);
+  const std::string labels_from = raw.labels_from();
+  Dataset data = labelled(std::move(raw));
+  if (data.classes.size() < 2) {
+    fail(ErrorKind::data, "{}: all {} rows have the label {}; training needs at least two classes", labels_from, rows,
+         quote(data.classes.names.front()));
+  }
   return data;
 }
 

@@ -67,6 +67,9 @@ Labels read_label_file(const std::string& path, UnpackLimit max_unpacked = {});
 // Blanks around a label do not count, nor do empty lines at the end; an empty line before is a row without a label.
 Labels parse_label_lines(std::string_view text, const std::string& name);
 
+// make_dataset() for a part of the rows, which may be of one class, or none.
+Dataset labelled(RawDataset raw);
+
 // Labels written label:weight: takes the weights out of them; a label without one weighs 1.
 void split_label_weights(RawDataset& raw);
 

@@ -70,7 +70,7 @@ std::int64_t stored_values(const DenseView<T>& X) {
 }
 template <class T>
 std::int64_t stored_values(const CsrView<T>& X) {
-  return X.row_begin[X.rows];
+  return X.row_begin[X.rows] - X.row_begin[0];
 }
 
 // Calls visit(i, row) with all X.cols values of a row: what dense files are written from.

@@ -70,6 +70,13 @@ class BlockSolver final : public Solver {
   }
   const Dual* dual() const override { return A_.get(); }
   std::unique_ptr<Dual> take_dual() override { return std::move(A_); }
+  void recover() override {
+    exact_weights();
+    ascent_.wake();
+    in_epoch_ = false;
+    refreshed_dual_ = dual_;  // what was gained before is no measure any more
+    refreshed_gap_ = std::numeric_limits<double>::infinity();
+  }
   std::int64_t row_visits() const override { return visits_; }
 
   void exchange(State& state) override {

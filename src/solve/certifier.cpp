@@ -40,7 +40,7 @@ void Certifier::keep_if_better(std::vector<double>& W, Engine::AtRows wanted) {
   // As the model will store them: what is certified is what is returned.
   engine_.round_weights(W);
   std::vector<std::int32_t> ranks;
-  wanted.ranks = &ranks;
+  if (!engine_.problem().y.empty()) wanted.ranks = &ranks;  // labels are elsewhere, and so are they
   const double primal =
       primal_bound(engine_.problem(), weight_length(engine_.problem(), W).most, engine_.loss_sum(W, wanted));
   if (!(primal < primal_)) return;
@@ -76,7 +76,7 @@ void Certifier::exchange(State& state) {
   if (!std::all_of(W_.begin(), W_.end(), [](double w) { return std::isfinite(w); })) state.refuse("certified_weights");
   state("certified_primal", primal_);
   state("certified_nothing", nothing_better_);
-  state("certified_ranks", ranks_, {engine_.problem().n});
+  state("certified_ranks", ranks_, {static_cast<std::int64_t>(engine_.problem().y.size())});
   if (!state.from_file()) return;
   // What is certified here was computed here.
   if (nothing_better_) {
@@ -84,7 +84,7 @@ void Certifier::exchange(State& state) {
     primal_ = primal_bound(engine_.problem(), 0.0, {engine_.loss_sum_at_zero(), 0.0});
   } else {
     primal_ = primal_bound(engine_.problem(), weight_length(engine_.problem(), W_).most,
-                           engine_.loss_sum(W_, {.ranks = &ranks_}));
+                           engine_.loss_sum(W_, {.ranks = ranks_.empty() ? nullptr : &ranks_}));
   }
 }
 

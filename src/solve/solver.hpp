@@ -49,6 +49,9 @@ class Solver {
   virtual const Dual* dual() const = 0;
   // The same for whoever comes next; this solver is done.
   virtual std::unique_ptr<Dual> take_dual() = 0;
+  // Rows of the dual have become 0 elsewhere than in a step (a shard was lost): goes on from there. Only for those that
+  // hold nothing else which depends on the dual.
+  virtual void recover() {}
   // How many times an example has been visited.
   virtual std::int64_t row_visits() const = 0;
   // Everything that the steps to come depend on, the working scores included.

@@ -23,13 +23,6 @@ constexpr const char *the_solver = "the solver", *the_source = "the source of th
 constexpr std::pair<ScoresName, const char*> sources[] = {{ScoresName::weights, "the weights"},
                                                           {ScoresName::gram, "the Gram matrix"}};
 
-std::string cost_hash(const std::vector<double>& cost) {
-  if (cost.empty()) return "none";
-  Hasher hasher;
-  hasher.add(cost.data(), cost.size() * sizeof(double));
-  return hasher.hex();
-}
-
 json metadata_of(const TensorFile& file) {
   const json metadata = parse_strict_json(file.metadata(), file.path(), "the metadata");
   if (!says(metadata, "format", format_name)) {
@@ -43,6 +36,13 @@ json metadata_of(const TensorFile& file) {
 }
 
 }  // namespace
+
+std::string cost_hash(const std::vector<double>& cost) {
+  if (cost.empty()) return "none";
+  Hasher hasher;
+  hasher.add(cost.data(), cost.size() * sizeof(double));
+  return hasher.hex();
+}
 
 Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options) {
   if (options.checkpoints.path.empty() && options.checkpoints.resume.empty()) return {};

@@ -21,6 +21,8 @@ using Identity = std::vector<std::pair<std::string, std::string>>;
 // for no checkpoint.
 Identity identity_of(const std::string& kind, Trainer& trainer, const TrainOptions& options);
 
+std::string cost_hash(const std::vector<double>& cost);
+
 // What these options left to be chosen, where they resume a job, is what it was when the job began: the memory that is
 // free may be another.
 TrainOptions as_begun(TrainOptions options);

@@ -44,4 +44,12 @@ void set_loss(std::shared_ptr<const LossSpec> asked, const Margins& margins, Pro
   problem.cost = cost_of(std::move(asked), margins, problem.loss.usual_margin(), problem.m);
 }
 
+LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
+  LossSpec spec = asked;
+  if (traits(spec.name).takes_k()) spec.k = loss.K();
+  if (traits(spec.name).takes_rho()) spec.rho = loss.rho;
+  if (loss.entropic()) spec.temperature = loss.temperature;
+  return spec;
+}
+
 }  // namespace topwolf

@@ -58,15 +58,6 @@ int threads_for(const Problem& problem, int asked) {
                        resolve_threads(asked));
 }
 
-// The loss with k and rho as they were used.
-LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
-  LossSpec spec = asked;
-  if (traits(spec.name).takes_k()) spec.k = loss.K();
-  if (traits(spec.name).takes_rho()) spec.rho = loss.rho;
-  if (loss.entropic()) spec.temperature = loss.temperature;
-  return spec;
-}
-
 RowLengths spread_of(std::vector<double> lengths2) {
   const auto middle = lengths2.begin() + static_cast<std::ptrdiff_t>(lengths2.size() / 2);
   std::nth_element(lengths2.begin(), middle, lengths2.end());
@@ -256,6 +247,7 @@ const std::string& Trainer::data_hash() {
 TrainResult Trainer::result(const TrainOptions& options, Fit fit) {
   TrainResult out;
   static_cast<Outcome&>(out) = fit;
+  out.rows = problem_.n;
   Model& model = out.model;
   model.d = data_.X.cols();
   model.columns = columns_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/factory.hpp"
+#include "engine/shards/sharded_engine.hpp"
 #include "support/plain_joint.hpp"
 #include "support/plain_problem.hpp"
 #include "support/toy_engine.hpp"
@@ -29,6 +30,15 @@ struct EngineKind {
 
   bool single() const { return storage != Storage::dense64 && storage != Storage::csr64; }
 };
+
+// Rows in so many places: engines of the same kind, behind one that adds up.
+template <std::int64_t shards>
+std::unique_ptr<Engine> in_shards(const Problem& problem, const EngineOptions& options) {
+  return make_sharded_engine(problem, options, shards);
+}
+inline std::unique_ptr<Engine> toys_in_shards(const Problem& problem, const EngineOptions& options) {
+  return make_sharded_engine(problem, options, 2, make_toy_engine);
+}
 
 inline std::vector<EngineKind> engine_kinds() {
   return {{"Dense32", Storage::dense32},
@@ -56,6 +66,15 @@ inline std::vector<EngineKind> engine_kinds() {
           {"CentredClassFeatures64", Storage::csr64, Psi::class_features, false, true},
           {"CentredClassFeaturesGram", Storage::csr64, Psi::class_features, true, true},
           {"CentredFar64", Storage::dense64, Psi::kronecker, false, true, 64.0},
+          {"OneShard64", Storage::dense64, Psi::kronecker, false, false, 0.0, in_shards<1>},
+          {"Shards32", Storage::dense32, Psi::kronecker, false, false, 0.0, in_shards<3>},
+          {"ShardsHalf", Storage::half, Psi::kronecker, false, false, 0.0, in_shards<2>},
+          {"ShardsCsr64", Storage::csr64, Psi::kronecker, false, false, 0.0, in_shards<5>},
+          {"ShardsClassFeatures64", Storage::csr64, Psi::class_features, false, false, 0.0, in_shards<3>},
+          {"ShardsOfOneRowOrNone", Storage::dense64, Psi::kronecker, false, false, 0.0, in_shards<61>},
+          {"CentredShards64", Storage::csr64, Psi::kronecker, false, true, 2.0, in_shards<4>},
+          {"CentredShards32", Storage::dense32, Psi::kronecker, false, true, 2.0, in_shards<4>},
+          {"ToyShards", Storage::dense64, Psi::kronecker, false, false, 0.0, toys_in_shards},
           {"CentredToy", Storage::dense64, Psi::kronecker, false, true, 2.0, make_toy_engine}};
 }
 
