@@ -6,6 +6,7 @@
 namespace topwolf::cli {
 
 int run_train(const Arguments& arguments);
+int run_train_on_shards(const Arguments& arguments);  // train --shards
 int run_sweep(const Arguments& arguments);
 int run_cv(const Arguments& arguments);
 int run_predict(const Arguments& arguments);

@@ -199,6 +199,10 @@ constexpr std::array option_rows{
     OptionRow{"output-labels", 0, "FILE", "", "", "Conversion", convert,
               "Where the labels go when TO is .npy, which holds features alone."},
     OptionRow{"yes", 'y', "", "", "", "Conversion", convert, "Write sparse data to a dense file of more than 1 GiB."},
+    OptionRow{"shards", 0, "", "", "", "Data", train,
+              "DATA is a pattern, such as 'part-*.twd', of files that each hold some of the rows; so is --labels. They "
+              "are trained on shard by shard, and under mpirun shared out among its processes: the model depends on "
+              "the files, in the order of their names, and not on how many processes there are. MODEL must be given."},
     OptionRow{"labels", 0, "FILE", "", "", "Data", reading, "Labels in a file of their own: .npy, or one a line."},
     OptionRow{
         "class-weight", 0, "balanced|FILE", "", "", "Problem", training | verify | audit,

@@ -152,6 +152,7 @@ std::string to_text(const Run& run, const Dataset& data, const std::string& path
 }  // namespace
 
 int run_train(const Arguments& arguments) {
+  if (arguments.has("shards")) return run_train_on_shards(arguments);
   Run run;
   run.options = training_options(arguments);
   run.options.loss = loss_of(arguments);
