@@ -1,6 +1,5 @@
 // Questions are broadcast; answers are added up in the tree of add_answers(), whose nodes belong to the owner of their
 // first shard. Nothing here is a collective sum, whose order would be the library's.
-#define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
 #include <algorithm>

@@ -10,9 +10,10 @@ namespace {
 
 // As within a batch (B2): at gamma = 1/2 a whole step gains nothing.
 constexpr double least_gamma = 0.6;
-// Fewer rows between two meetings below, more above; sigma follows where fewer rows are of no use any more.
-constexpr double poor_gamma = 0.8, good_gamma = 0.95, modest_gamma = 1.2;
-constexpr double first_share = 1.0 / 16.0, least_share = 1.0 / 64.0, low_sigma = 1.1;
+// Shards that are in each other's way raise their curvature, until whole steps are as good as exact ones.
+constexpr double poor_gamma = 1.0, good_gamma = 1.3, raise = 1.05, lower = 0.97;
+// Of its epoch, what a shard visits between two meetings: sums of longer rounds overshoot.
+constexpr double share_of_epoch = 1.0 / 16.0;
 
 }  // namespace
 
@@ -21,7 +22,6 @@ void ShardedEngine::Ascent::begin(const BlockOptions& options, double scores_tim
   for (double& w : W_) w = scores_times == 0.0 ? 0.0 : scores_times * w;
   engine_.ask({.verb = ShardVerb::begin, .duals = {static_cast<std::int64_t>(options.seed), options.block_rows}});
   sigma_ = 1.0;
-  share_ = first_share;
   gap_ = std::numeric_limits<double>::infinity();
   wake_ = false;
   left_ = 0;
@@ -44,7 +44,7 @@ BlockAscent::Step ShardedEngine::Ascent::step(Dual& A) {
   if (left_ == 0) return out;
   const Problem& problem = engine_.problem();
   const ShardAnswer at =
-      engine_.ask({.verb = ShardVerb::step, .duals = {number_of(A)}, .numbers = {sigma_, share_}, .W = W_});
+      engine_.ask({.verb = ShardVerb::step, .duals = {number_of(A)}, .numbers = {sigma_, share_of_epoch}, .W = W_});
   out.rows = static_cast<std::int64_t>(at.sums[2]);
   left_ = out.rows == 0 ? 0 : left_ - out.rows;
   gap_ = static_cast<double>(at.sums[3]);
@@ -80,27 +80,17 @@ double ShardedEngine::Ascent::take(double slope, double curvature) {
 }
 
 void ShardedEngine::Ascent::steer(double gamma) {
-  if (gamma < poor_gamma) {
-    if (share_ > least_share) {
-      share_ *= 0.5;
-    } else {
-      sigma_ *= 1.05;
-    }
-  } else if (gamma > good_gamma && sigma_ <= low_sigma) {
-    share_ = std::min(1.0, 2.0 * share_);
-  }
-  if (gamma > modest_gamma) sigma_ = std::max(1.0, 0.97 * sigma_);
+  if (gamma < poor_gamma) sigma_ *= raise;
+  if (gamma > good_gamma) sigma_ = std::max(1.0, lower * sigma_);
 }
 
 void ShardedEngine::Ascent::exchange(State& state) {
   state("common_weights", W_, {engine_.geometry().dimension});
   state("sigma", sigma_);
-  state("share_of_epoch", share_);
   state("gap", gap_);
   state("wake", wake_);
   state.count("left", left_);
   if (!(sigma_ >= 1.0) || !std::isfinite(sigma_)) state.refuse("sigma");
-  if (!(share_ > 0.0 && share_ <= 1.0)) state.refuse("share_of_epoch");
   engine_.exchange_states(state, "ascent", ShardVerb::save_ascent, ShardVerb::restore_ascent, {});
 }
 

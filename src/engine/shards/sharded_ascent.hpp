@@ -1,6 +1,5 @@
 // Block ascent in rounds (ledger, B3): shards step at once from common weights, and what they have done together is
-// taken whole or in part. How much they do between two meetings, and by how much they raise their curvature, follows
-// from what the rounds were worth.
+// taken whole or in part. By how much they raise their curvature follows from what the rounds were worth.
 #pragma once
 
 #include <vector>
@@ -51,8 +50,7 @@ class ShardedEngine::Ascent final : public BlockAscent {
 
   ShardedEngine& engine_;
   std::vector<double> W_;  // common
-  double sigma_ = 1.0;     // what shards multiply their curvature with, ...
-  double share_ = 1.0;     // ... and of their epoch, what they visit between two meetings
+  double sigma_ = 1.0;     // what shards multiply their curvature with
   double gap_ = 0.0;
   bool wake_ = false;      // in the next epoch
   std::int64_t left_ = 0;  // rows of the epoch
