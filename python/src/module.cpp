@@ -107,4 +107,5 @@ NB_MODULE(_core, module) {
   python::bind_features(module);
   python::bind_model(module);
   python::bind_train(module);
+  python::bind_shards(module);
 }

@@ -88,6 +88,7 @@ nb::tuple to_dicts(Model model);
 
 void bind_features(nb::module_& module);
 void bind_model(nb::module_& module);
+void bind_shards(nb::module_& module);
 void bind_train(nb::module_& module);
 
 }  // namespace topwolf::python
