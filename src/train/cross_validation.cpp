@@ -37,7 +37,7 @@ class CrossValidation {
         observer_(observer),
         grid_(sorted_grid(options.C)),
         threads_(resolve_threads(options.train.threads)),
-        workers_(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_), options.folds.size()))),
+        workers_(std::max(1, std::min(threads_, static_cast<int>(options.folds.size())))),
         rows_(data, largest(data), workers_),
         table_(options.losses.size(), grid_.size(), options.folds.size()),
         chains_(table_.chains()),
