@@ -8,6 +8,7 @@
 #include "core/fail.hpp"
 #include "core/ieee.hpp"
 #include "data/rows.hpp"
+#include "data/window.hpp"
 #include "model/soften.hpp"
 
 namespace topwolf {
@@ -42,15 +43,18 @@ class KnownRows {
   template <class Value>
   double mean(const Value& value) {
     long double sum = 0.0L;
-    for (std::int64_t first = 0; first < n_; first += at_a_time_) {
-      const std::int64_t end = std::min(n_, first + at_a_time_);
-      if (first_ != first) S_ = predictor_.scores(Features(rows_between(X_.view(), first, end)), threads_);
-      first_ = first;
-      for (std::int64_t i = first; i < end; ++i) {
-        const double* const s = S_.data() + (i - first) * m_;
-        if (known(i) && weight(i) > 0.0) sum += weight(i) * value(s, static_cast<std::size_t>(at(y_, i)), weight(i));
+    for_windows(X_, threads_, [&](std::int64_t begin, const FeatureView& window) {
+      const std::int64_t rows = std::visit([](const auto& view) { return view.rows; }, window);
+      for (std::int64_t from = 0; from < rows; from += at_a_time_) {
+        const std::int64_t to = std::min(rows, from + at_a_time_), first = begin + from;
+        if (first_ != first) S_ = predictor_.scores(Features(rows_between(window, from, to)), threads_);
+        first_ = first;
+        for (std::int64_t i = first; i < begin + to; ++i) {
+          const double* const s = S_.data() + (i - first) * m_;
+          if (known(i) && weight(i) > 0.0) sum += weight(i) * value(s, static_cast<std::size_t>(at(y_, i)), weight(i));
+        }
       }
-    }
+    });
     return static_cast<double>(sum / total_);
   }
 

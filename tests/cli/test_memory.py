@@ -129,7 +129,7 @@ LARGE = ["data.npy", "--labels", "y.npy", "--precision", "float64", "--scores", 
 
 
 @pytest.mark.parametrize(
-    "kind, name, limit", [(resource.RLIMIT_AS, "ulimit -v", 440e6), (resource.RLIMIT_DATA, "ulimit -d", 440e6)]
+    "kind, name, limit", [(resource.RLIMIT_AS, "ulimit -v", 460e6), (resource.RLIMIT_DATA, "ulimit -d", 440e6)]
 )
 def test_what_does_not_fit_is_refused_before_it_starts(topwolf, tmp_path, kind, name, limit):
     dense_rows(tmp_path, 100, 80000, 100)
@@ -159,7 +159,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(topwolf, train_svm, tmp_pa
 
 def test_a_plan_that_does_not_fit_says_so(topwolf, tmp_path):
     dense_rows(tmp_path, 100, 80000, 100)
-    done = limited(topwolf, 440_000_000, "train", *LARGE, "--dry-run")
+    done = limited(topwolf, 460_000_000, "train", *LARGE, "--dry-run")
     assert done.returncode == 6 and "that is too little; --precision float32 needs 0.32 GB" in done.stdout, done.stdout
 
 

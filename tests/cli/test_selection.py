@@ -496,7 +496,7 @@ def test_reports_hold_the_figures(topwolf, data):
         figures = json.loads(page.split('id="topwolf">')[1].split("</script>")[0])
         assert len(figures["points"]) == points
         assert page.count("<svg") >= 1
-    assert page.count('class="bar"') == 4
+    assert page.count('class="bar ') == 4
     assert "an end of the range" in page
 
 

@@ -122,7 +122,7 @@ def test_a_trace_that_cannot_be_written_exits_4_but_the_model_is_kept(topwolf, t
 def test_progress_off_a_terminal_is_a_table_of_few_plain_lines(topwolf, train_svm):
     done = topwolf("train", "--solver", "lsfw", "--tolerance", "0", "--max-iterations", "1234", train_svm, code=5)
     header, *rows = done.stderr.splitlines()
-    assert header.split() == ["pass", "seconds", "primal", "dual", "relative", "gap", "step"]
+    assert header.split() == ["pass", "seconds", "primal", "dual", "relative", "gap", "time", "left"]
     passes = [int(row.split()[0]) for row in rows]
     assert passes == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1234]
     assert "\x1b" not in done.stderr and "\r" not in done.stderr
