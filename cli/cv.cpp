@@ -93,7 +93,7 @@ std::string line_of(const CvPoint& point, const Metric& metric) {
   const auto known = [](bool is, std::string text) { return is ? text : std::string("-"); };
   return fmt::format("{:<28} {:>10.6g} {:>{}} {:>10} {:>9} {:>8.2f}", topwolf::to_string(point.loss), point.C,
                      known(point.tried > 0, shown(point.mean, metric)), width_of(metric),
-                     known(point.tried > 1, shown(point.standard_error, metric)),
+                     known(!std::isnan(point.standard_error), shown(point.standard_error, metric)),
                      known(point.tried > 0, fmt::format("{:.1e}", gap)), seconds);
 }
 
