@@ -90,11 +90,11 @@ def test_a_page(rows, tmp_path, folds):
 
 def test_a_time_limit_keeps_the_best_so_far():
     X, y = make_classification(4000, 40, n_informative=30, n_classes=20, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="The probe ended with status time_limit: .* of 30 points were tried"):
-        found = topwolf.probe(X[:3000], y[:3000], X[3000:], y[3000:], Cs=30, time_limit=0.3, tol=1e-6)
+    with pytest.warns(ConvergenceWarning, match="The probe ended with status time_limit: .* of 900 points were tried"):
+        found = topwolf.probe(X[:3000], y[:3000], X[3000:], y[3000:], Cs=900, time_limit=0.3, tol=1e-6)
     missing = np.isnan(found.table["error"])
     assert missing.any() and not missing.all() and (found.table["status"][missing] == "not_tried").all()
-    assert len(found.table["C"]) == 30 and found.estimator.dual_ <= found.estimator.primal_
+    assert len(found.table["C"]) == 900 and found.estimator.dual_ <= found.estimator.primal_
 
 
 def test_the_end_of_the_grid_is_warned_of(rows):

@@ -36,7 +36,6 @@ class CentredScores final : public BlockScores, public FaceScores {
 
   FaceScores* face() override { return this; }
   std::int64_t epochs_per_ascent() const override { return plain_->face()->epochs_per_ascent(); }
-  double visits_per_product(double entries) const override { return plain_->face()->visits_per_product(entries); }
   void set_entries(const EntryList& entries) override;
   void entry_scores(std::vector<double>& S) override;
   double product(const std::vector<double>& U, std::vector<double>* S) override;

@@ -56,12 +56,6 @@ class DenseProduct final : public FaceProduct<T> {
     });
   }
 
-  // Nanoseconds of either, measured on silhouettes16 and letter; those of a visit are of solve/footprint.
-  double visits_per_product(double entries) const override {
-    const double m = static_cast<double>(problem_.m), d = static_cast<double>(problem_.d);
-    return (entries * (0.2 * d + 20.0) + 0.5 * m * d) / (1200.0 + 0.05 * d * (m + 32.0));
-  }
-
   const AlignedVector<T>& weights() const override { return W_; }
 
   void score(const AlignedVector<T>& W, std::vector<double>& S) const override {
@@ -168,12 +162,6 @@ class SparseProduct final : public FaceProduct<T> {
     for (std::int64_t i = 0; i < problem_.n; ++i) add_row(w, problem_.factor(i) * problem_.bias.value(), i, U);
   }
 
-  // Nanoseconds of either, measured on package descriptions and news20; every product goes through all of W.
-  double visits_per_product(double entries) const override {
-    const double m = static_cast<double>(problem_.m), d = static_cast<double>(problem_.d), row = mean_row();
-    return (entries * (3.0 * row + 20.0) + m * d) / (1000.0 + 0.3 * row * m);
-  }
-
   const AlignedVector<T>& weights() const override { return W_; }
 
   void score(const AlignedVector<T>& W, std::vector<double>& S) const override {
@@ -199,10 +187,10 @@ class SparseProduct final : public FaceProduct<T> {
   }
 
  private:
-  double mean_row() const {
-    return static_cast<double>(stored_values(X_)) / static_cast<double>(std::max<std::int64_t>(1, X_.rows));
+  double products() const {
+    const double row = static_cast<double>(stored_values(X_)) / static_cast<double>(std::max<std::int64_t>(1, X_.rows));
+    return static_cast<double>(list_->size()) * row;
   }
-  double products() const { return static_cast<double>(list_->size()) * mean_row(); }
 
   void score_few(std::int64_t i, const AlignedVector<T>& W, std::vector<double>& S) const {
     for (std::size_t e = list_->begin(i); e < list_->end(i); ++e) {

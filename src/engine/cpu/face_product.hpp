@@ -20,9 +20,6 @@ class FaceProduct {
   // The entries that U has from now on; they stay where they are.
   virtual void set_entries(const EntryList& entries) = 0;
 
-  // What W(U) and its scores take where U has so many entries, in visits of a row (FaceScores).
-  virtual double visits_per_product(double entries) const = 0;
-
   // W(U) = sum_i omega_i u_i x_i^T / (lambda N), D2.
   virtual void weigh(const std::vector<double>& U) = 0;
   // In the layout of the working weights: (m x feature_pitch(D)) for dense features, (D x class_pitch(m)) for CSR.

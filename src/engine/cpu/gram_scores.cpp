@@ -163,13 +163,6 @@ class GramScores final : public BlockScores, public FaceScores {
     pack();
   }
 
-  // Nanoseconds of either, measured on cub200: a visit adds a row of G to the scores of the classes that change.
-  double visits_per_product(double entries) const override {
-    const double n = static_cast<double>(n_), m = static_cast<double>(problem_.m);
-    const double products = entries * entries / m, changed = std::max(5.0, entries / n);
-    return (products > n * n ? 2.0 : 0.15) * products / (1200.0 + 0.3 * n * changed + 40.0 * m);
-  }
-
   void entry_scores(std::vector<double>& S) override {
     S.resize(by_class_.size());
     for (std::int64_t j = 0; j < problem_.m; ++j) {

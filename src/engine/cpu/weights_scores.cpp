@@ -44,7 +44,6 @@ class Weights : public BlockScores, public FaceScores {
   FaceScores* face() override { return this; }
   void set_entries(const EntryList& entries) override { face_->set_entries(entries); }
   void entry_scores(std::vector<double>& S) override { face_->score(weights_, S); }
-  double visits_per_product(double entries) const override { return face_->visits_per_product(entries); }
 
   double product(const std::vector<double>& U, std::vector<double>* S) override {
     face_->weigh(U);

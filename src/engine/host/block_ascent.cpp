@@ -26,13 +26,6 @@ constexpr std::int64_t batches_per_judgement = 8;
 // After so many epochs in which only one group steps at a time, two are tried again.
 constexpr std::int64_t epochs_per_trial = 16;
 
-// What a step on the face gains for what it takes, beside the visits of the epoch before: where it is less than the
-// first, later ones are further apart, and above the second closer again.
-constexpr double poor_ratio = 0.2, good_ratio = 0.5;
-constexpr std::int64_t longest_pause = 16;
-// In the visits since the last one.
-constexpr double longest_step = 1.5;
-
 // What a visit takes besides its classes, in classes, and how many of them are worth a thread.
 constexpr double visit_in_classes = 40.0, visits_of_a_thread = 1500.0;
 
@@ -68,43 +61,23 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   entered_.reset();
   ascended_ = 0;
   part_gain_ = 0.0;
-  visited_ = resting_ = epoch_ = rows_ = 0;
-  gained_ = 0.0;
+  visited_ = resting_ = epoch_ = 0;
   quiet_ = 0.0;
 }
 
 std::int64_t HostBlockAscent::epochs_per_face_step() const {
-  return face_ ? face_->epochs_per_ascent() * face_pause_ : 0;
+  return face_ ? face_->epochs_per_ascent() : 0;
 }
 
-// A step that takes longer than the visits since the last one waits until it does not: where many classes of every row
-// are free (top-k losses at a large k) that is tens of epochs, and rows that leave Q spoil most of it.
 double HostBlockAscent::face_step(Dual& A, const std::function<void()>& pause) {
-  const double visits = face_->expected_visits(on_host(A));
-  if (epoch_ > 0 && visits > longest_step * face_visits_) {
-    face_pause_ = std::min(longest_pause, 2 * face_pause_);
-    return 0.0;
-  }
-  const double gain = face_->ascend(on_host(A), pause);
-  if (visits > 0.0) judge_face_step(gain, visits);
-  face_visits_ = 0.0;
-  return gain;
-}
-
-// Beside what as many visits gained in the epoch before.
-void HostBlockAscent::judge_face_step(double gain, double visits) {
-  if (rows_ == 0) return;
-  const double ratio = gain * static_cast<double>(rows_) / (gained_ * visits);
-  if (ratio < poor_ratio) face_pause_ = std::min(longest_pause, 2 * face_pause_);
-  if (ratio > good_ratio) face_pause_ = std::max<std::int64_t>(1, face_pause_ / 2);
+  return face_->ascend(on_host(A), pause);
 }
 
 // The examples whose turn it is, in random order.
 BlockAscent::Epoch HostBlockAscent::begin_epoch(std::int64_t epoch) {
   epoch_ = epoch;
   order_.clear();
-  resting_ = rows_ = 0;
-  gained_ = 0.0;
+  resting_ = 0;
   for (std::int64_t i = 0; i < problem_.n; ++i) {
     if (!(problem_.weight(i) > 0.0)) continue;
     if (due_[static_cast<std::size_t>(i)] <= epoch_) {
@@ -174,8 +147,6 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
   }
   scores_->load(rows, group_rows_, S_, G_);  // may be stopped: only then has the batch begun
   visited_ += out.rows;
-  rows_ += out.rows;
-  face_visits_ += static_cast<double>(out.rows);
   // While this batch steps, the memory of the next is on its way.
   scores_->expect(batch_at(visited_));
   change_.resize(count);
@@ -205,7 +176,6 @@ BlockAscent::Step HostBlockAscent::step(Dual& A) {
   } else {
     out.gain += take_together(rows, sum, on_host(A)) / problem_.N;
   }
-  gained_ += out.gain;
   return out;
 }
 
@@ -367,10 +337,6 @@ void HostBlockAscent::exchange(State& state) {
   state.count("order_ascended", ascended_);
   state("order_part_gain", part_gain_);
   state("visited", visited_);
-  state.count("visited_rows", rows_);
-  state("gained", gained_);
-  state.count("face_pause", face_pause_, longest_pause);
-  state("face_visits", face_visits_);
   state.count("resting", resting_);
   state.count("groups", groups_, most_groups_);
   state("gamma_sum", gamma_sum_);
@@ -395,7 +361,6 @@ void HostBlockAscent::check_order(State& state) const {
   for (std::int64_t i = 0; i < problem_.n; ++i) expected += problem_.weight(i) > 0.0 ? 1 : 0;
   const bool rows = std::all_of(order_.begin(), order_.end(), [&](std::int64_t i) { return i >= 0 && i < problem_.n; });
   if (groups_ < 1) state.refuse("groups");
-  if (face_pause_ < 1) state.refuse("face_pause");
   expected *= scores_->visits();
   std::int64_t end = 0;  // no part is empty
   const bool ends =

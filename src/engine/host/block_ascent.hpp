@@ -60,7 +60,6 @@ class HostBlockAscent final : public BlockAscent {
   double curved_step(std::int64_t i, double* s, double factor, HostDual& A, SparseRow& change, Space& space);
   double take_together(std::span<const std::int64_t> rows, const Gain& apart, HostDual& A);
   void steer(double gamma);
-  void judge_face_step(double gain, double visits);
   void rest(std::size_t at);
   void check_order(State& state) const;
 
@@ -77,8 +76,6 @@ class HostBlockAscent final : public BlockAscent {
   double gamma_sum_ = 0.0;   // ... and how the last batches of that many fared
   std::int64_t gamma_count_ = 0;
   std::optional<FaceAscent> face_;
-  std::int64_t face_pause_ = 1;  // by how many times as many epochs lie between steps on the face, ...
-  double face_visits_ = 0.0;     // ... and the visits since the last one
   std::optional<CurvedStep> curved_;
   bool accelerate_ = false;
   std::vector<double> share_;
@@ -93,8 +90,6 @@ class HostBlockAscent final : public BlockAscent {
   std::int64_t ascended_ = 0;           // of the parts, how many have had their step on the face, ...
   double part_gain_ = 0.0;              // ... and what the last one gained, until that is told
   std::int64_t visited_ = 0;            // of order_
-  std::int64_t rows_ = 0;               // visited so far, ...
-  double gained_ = 0.0;                 // ... and what the dual gained by it
   std::int64_t resting_ = 0;
 
   // Of a batch.

@@ -44,9 +44,6 @@ class FaceScores {
 
   // After how many epochs a step on the face pays, which takes tens of products.
   virtual std::int64_t epochs_per_ascent() const { return 5; }
-  // What a product takes where so many entries are free, in visits of a row: a guess from counts, since the clock may
-  // decide nothing. 0: nobody knows, and every step is taken to be worth it.
-  virtual double visits_per_product(double /*entries*/) const { return 0.0; }
 
   // The entries must outlive their use.
   virtual void set_entries(const EntryList& entries) = 0;

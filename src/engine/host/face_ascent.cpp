@@ -42,13 +42,6 @@ double FaceAscent::ascend(HostDual& A, const std::function<void()>& pause) {
   return 0.0;
 }
 
-// A row is in two places at least, or it cannot move.
-double FaceAscent::expected_visits(const HostDual& A) const {
-  double entries = 0.0;
-  for (std::int64_t i = 0; i < problem_.n; ++i) entries += A[i].size() > 1 ? static_cast<double>(A[i].size()) : 0.0;
-  return scores_.visits_per_product(entries) * static_cast<double>(iterations_ + 2);
-}
-
 // An entry takes a handful of multiplications.
 int FaceAscent::threads() const {
   return threads_worth(8.0 * static_cast<double>(free_.size()), threads_);

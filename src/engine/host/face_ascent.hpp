@@ -22,8 +22,6 @@ class FaceAscent {
       HostDual& A, const std::function<void()>& pause = [] {});
 
   std::int64_t epochs_per_ascent() const { return scores_.epochs_per_ascent(); }
-  // What the next one takes, in visits of a row; 0 where that is not known.
-  double expected_visits(const HostDual& A) const;
   // How many iterations were worth while, for another that goes on where this one ends.
   std::int64_t& iterations() { return iterations_; }
 
