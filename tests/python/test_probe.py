@@ -89,7 +89,7 @@ def test_a_page(rows, tmp_path, folds):
 
 
 def test_a_time_limit_keeps_the_best_so_far():
-    X, y = make_classification(4000, 40, n_informative=30, n_classes=20, random_state=0)
+    X, y = make_classification(4000, 40, n_informative=30, n_classes=20, class_sep=3.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="The probe ended with status time_limit: .* of 900 points were tried"):
         found = topwolf.probe(X[:3000], y[:3000], X[3000:], y[3000:], Cs=900, time_limit=0.3, tol=1e-6)
     missing = np.isnan(found.table["error"])
