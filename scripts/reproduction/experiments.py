@@ -133,7 +133,7 @@ def block_errors(rows: Rows, loss: Loss, Cs: tuple[float, ...], splits: list, pl
         def _judge(self, X, y, folds):
             """A scorer of scikit-learn's would see one place, and not which split it is in."""
 
-            def judge(fold, weights):
+            def judge(fold, weights, _temperature):
                 W, test = weights.reshape(len(self.classes_), -1), splits[fold][1]
                 found[fold].append(errors(W, self.classes_, rows.X[test], rows.y[test], places))
                 return found[fold][-1][0]
