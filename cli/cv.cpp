@@ -173,9 +173,7 @@ Json to_json(const Job& job, const CvResult& result, const std::string& path, co
     add_loss(document, fit.model.provenance.loss);
     document["C"] = result.refitted->C;
   }
-  document["model"] = path.empty() ? Json(nullptr) : Json(path);
-  document["version"] = TOPWOLF_VERSION;
-  document["warnings"] = job.warnings.sentences();
+  add_ending(document, path, job.warnings.sentences());
   return document;
 }
 
@@ -228,13 +226,7 @@ int run_cv(const Arguments& arguments) {
     job.warnings.add(
         fmt::format("the best C, {:g}, is an end of the range; try values beyond it", result.points[result.best].C));
   if (!result.complete && result.fits > 0) job.warnings.add(ending(result, job));
-  if (result.refitted && !path.empty()) {
-    Model& model = result.refitted->model;
-    model.provenance.command = arguments.command_line();
-    model.label_column = arguments.text("label-column");
-    check_still(arguments, path, model_format);
-    save_model(model, path);
-  }
+  if (result.refitted) save_trained(arguments, result.refitted->model, path);
   const std::string written = result.refitted ? path : "";
   if (arguments.has("json")) {
     print(dump(to_json(job, result, written, rule)));

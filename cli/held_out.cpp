@@ -33,6 +33,15 @@ HeldOut::HeldOut(const Arguments& arguments, const Dataset& training, Warnings& 
   X_ = Features(std::move(raw.X));
 }
 
+Dataset HeldOut::dataset() const {
+  Dataset out;
+  out.X = X_;
+  out.y = y_;
+  out.weights = weights_;
+  out.classes = classifier_.classes;
+  return out;
+}
+
 HeldOutErrors HeldOut::errors_at(std::vector<double> W, double bias, int threads) {
   classifier_.W = std::move(W);
   classifier_.bias = bias;

@@ -26,6 +26,9 @@ class HeldOut {
   const std::vector<std::int32_t>& y() const { return y_; }
   const std::vector<double>& weights() const { return weights_; }  // with --label-weights; else empty
 
+  // All of it, with the classes of the training data.
+  Dataset dataset() const;
+
   // At W (m x D), which need not be certified.
   HeldOutErrors errors_at(std::vector<double> W, double bias, int threads);
 

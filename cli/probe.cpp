@@ -10,9 +10,9 @@
 #include "core/fail.hpp"
 #include "core/threads.hpp"
 #include "held_out.hpp"
+#include "narration.hpp"
 #include "problem_options.hpp"
 #include "report/selection_report.hpp"
-#include "selection.hpp"
 #include "signals.hpp"
 #include "terminal.hpp"
 #include "topwolf/topwolf.hpp"
@@ -33,11 +33,7 @@ void load(const Arguments& arguments, Job& job) {
   Prepared prepared = prepare(data_options(arguments));
   job.data = std::move(prepared.data);
   job.options.train.loss.cost_matrix = std::move(prepared.cost_matrix);
-  const HeldOut rows(arguments, job.data, job.warnings);
-  job.held_out.X = rows.X();
-  job.held_out.y = rows.y();
-  job.held_out.weights = rows.weights();
-  job.held_out.classes = job.data.classes;
+  job.held_out = HeldOut(arguments, job.data, job.warnings).dataset();
   job.options.held_out = &job.held_out;
   job.load_seconds = clock.seconds();
 }
@@ -57,30 +53,12 @@ std::string line_of(const SweepPoint& point) {
 }
 
 ProbeResult run_observed(const Arguments& arguments, Job& job) {
-  StatusLine status(arguments.has("quiet"));
-  Stopwatch clock;
-  const auto places = usual_places(job.data.classes.size());
-  bool begun = false;
+  PathNarration narration(arguments, job.options.train, job.warnings, header(usual_places(job.data.classes.size())));
   SweepObserver observer;
-  observer.pass = [&](double C, const Progress& progress) {
-    status.show(fmt::format("C = {:g}: pass {}, relative gap {:.1e}", C, progress.iteration, progress.relative_gap),
-                clock.seconds(), false);
-    return held_signal() == 0;
-  };
-  observer.finished = [&](const SweepPoint& point, const TrainResult&) {
-    status.clear();
-    if (arguments.has("json")) return;
-    if (!std::exchange(begun, true)) print(header(places));
-    print(line_of(point));
-    finish_output();
-  };
-  job.options.train.warn = [&](const Sentence& sentence) {
-    status.clear();
-    job.warnings.add(sentence);
-  };
-  hold_signals();
+  observer.pass = [&](double C, const Progress& progress) { return narration.observe(C, progress); };
+  observer.finished = [&](const SweepPoint& point, const TrainResult&) { narration.finished(line_of(point)); };
   ProbeResult result = probe(job.data, job.options, observer);
-  status.clear();
+  narration.clear();
   return result;
 }
 
@@ -88,10 +66,10 @@ void warn(const ProbeResult& result, Warnings& warnings) {
   const SweepPoint& best = result.path.points[result.best];
   if (result.at_edge)
     warnings.add(fmt::format("the best C, {:g}, is an end of the range; try values beyond it", best.C));
-  if (!result.ended) return;
+  if (!result.path.ended) return;
   const std::vector<double>& left = result.path.not_tried;
   warnings.add(fmt::format("{} ended the probe at C = {:g}; not tried: {}",
-                           result.ended == Status::time_limit ? "the time limit" : "a signal",
+                           result.path.ended == Status::time_limit ? "the time limit" : "a signal",
                            result.path.points.back().C,
                            left.empty() ? "nothing" : fmt::format("C = {:g}", fmt::join(left, ", "))));
 }
@@ -104,7 +82,7 @@ Json to_json(const Job& job, const ProbeResult& result, const std::string& path)
   document["metric"] = topwolf::to_string(job.options.metric);
   document["load_seconds"] = job.load_seconds;
   document["seconds"] = result.seconds;
-  document["ended"] = result.ended ? Json(topwolf::to_string(*result.ended)) : Json(nullptr);
+  document["ended"] = result.path.ended ? Json(topwolf::to_string(*result.path.ended)) : Json(nullptr);
   document["points"] = Json::array();
   for (std::size_t p = 0; p < result.path.points.size(); ++p) {
     const SweepPoint& point = result.path.points[p];
@@ -126,9 +104,7 @@ Json to_json(const Job& job, const ProbeResult& result, const std::string& path)
   document["C"] = result.fit.C;
   document["status"] = topwolf::to_string(result.fit.status);
   add_certificate(document, result.fit.certificate);
-  document["model"] = path.empty() ? Json(nullptr) : Json(path);
-  document["version"] = TOPWOLF_VERSION;
-  document["warnings"] = job.warnings.sentences();
+  add_ending(document, path, job.warnings.sentences());
   return document;
 }
 
@@ -172,13 +148,7 @@ int run_probe(const Arguments& arguments) {
   load(arguments, job);
   ProbeResult result = run_observed(arguments, job);
   warn(result, job.warnings);
-  if (!path.empty()) {
-    Model& model = result.fit.model;
-    model.provenance.command = arguments.command_line();
-    model.label_column = arguments.text("label-column");
-    check_still(arguments, path, model_format);
-    save_model(model, path);
-  }
+  save_trained(arguments, result.fit.model, path);
   if (arguments.has("report")) {
     check_still(arguments, arguments.text("report"));
     write_report(arguments, job, result);
@@ -187,7 +157,7 @@ int run_probe(const Arguments& arguments) {
   if (held_signal() != 0) return 128 + held_signal();
   const bool all = std::all_of(result.path.points.begin(), result.path.points.end(),
                                [](const SweepPoint& point) { return point.status == Status::converged; });
-  return all && !result.ended && result.fit.status == Status::converged ? 0 : 5;
+  return all && !result.path.ended && result.fit.status == Status::converged ? 0 : 5;
 }
 
 }  // namespace topwolf::cli

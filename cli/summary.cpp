@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/counted.hpp"
+#include "topwolf/version.hpp"
 
 namespace topwolf::cli {
 namespace {
@@ -95,6 +96,35 @@ void add_certificate(Json& document, const Certificate& certificate) {
   document["dual"] = certificate.dual;
   document["gap"] = certificate.gap();
   document["relative_gap"] = certificate.relative_gap();
+}
+
+void add_outcome(Json& document, const TrainResult& result, double load_seconds, double train_seconds) {
+  document["status"] = to_string(result.status);
+  add_certificate(document, result.certificate);
+  document["iterations"] = result.iterations;
+  document["load_seconds"] = load_seconds;
+  document["train_seconds"] = train_seconds;
+}
+
+void add_method(Json& document, const TrainOptions& options, const TrainResult& result) {
+  const Model& model = result.model;
+  add_loss(document, model.provenance.loss);
+  if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
+  document["lambda"] = result.lambda;
+  document["C"] = result.C;
+  document["solver"] = model.provenance.solver;
+  document["choice"] = result.choice;
+  document["row_visits"] = result.row_visits;
+  document["bias"] = model.bias;
+  document["center"] = options.center;
+  document["threads"] = result.threads;
+  document["seed"] = options.seed;
+}
+
+void add_ending(Json& document, const std::string& path, const std::vector<std::string>& warnings) {
+  document["model"] = path.empty() ? Json(nullptr) : Json(path);
+  document["version"] = TOPWOLF_VERSION;
+  document["warnings"] = warnings;
 }
 
 void add_probability_errors(Json& document, const ProbabilityErrors& errors) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "topwolf/dataset.hpp"
 #include "topwolf/model.hpp"
@@ -36,6 +37,14 @@ std::string stalled_advice(Precision rows);
 void add_loss(Json& document, const LossSpec& loss);
 
 void add_certificate(Json& document, const Certificate& certificate);
+
+// How a fit ended and how long it took; then by what: the loss, C, the solver and what was asked of it.
+void add_outcome(Json& document, const TrainResult& result, double load_seconds, double train_seconds);
+void add_method(Json& document, const TrainOptions& options, const TrainResult& result);
+
+// What ends every document. `path`: of the model, "" for none.
+void add_ending(Json& document, const std::string& path, const std::vector<std::string>& warnings);
+
 void add_probability_errors(Json& document, const ProbabilityErrors& errors);
 
 // The document as text. Labels and names of files may be any bytes; those that are not UTF-8 are replaced.

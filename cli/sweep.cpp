@@ -12,11 +12,11 @@
 #include "core/threads.hpp"
 #include "data_options.hpp"
 #include "held_out.hpp"
+#include "narration.hpp"
 #include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/assessment.hpp"
 #include "report/selection_report.hpp"
-#include "selection.hpp"
 #include "signals.hpp"
 #include "topwolf/dataset.hpp"
 #include "training.hpp"
@@ -108,12 +108,8 @@ void load(const Arguments& arguments, Job& job) {
   job.data = std::move(prepared.data);
   job.options.train.loss.cost_matrix = std::move(prepared.cost_matrix);
   if (arguments.has("validation")) {
-    HeldOut rows(arguments, job.data, job.warnings);
-    job.held_out.emplace();
-    job.held_out->X = rows.X();
-    job.held_out->y = rows.y();
-    job.held_out->weights = rows.weights();
-    job.held_out->classes = job.data.classes;
+    const HeldOut rows(arguments, job.data, job.warnings);
+    job.held_out = rows.dataset();
     job.held_out_source = fmt::format("{}, {}", rows.source(), counted(rows.X().rows(), "row"));
   } else if (const auto share = arguments.real("holdout")) {
     const Fold fold = stratified_split(job.data.y, job.data.classes.size(), *share, job.options.train.seed);
@@ -140,47 +136,26 @@ void check_models(const Job& job, const std::vector<SweepPoint>& finished) {
 }
 
 SweepResult run_observed(const Arguments& arguments, Job& job) {
-  const bool json = arguments.has("json");
-  StatusLine status(arguments.has("quiet"));
-  Stopwatch clock;
-  const auto places = usual_places(job.data.classes.size());
-  bool begun = false;
+  PathNarration narration(arguments, job.options.train, job.warnings,
+                          header(usual_places(job.data.classes.size()), job.held_out.has_value()));
   SweepObserver observer;
-  observer.pass = [&](double C, const Progress& progress) {
-    status.show(fmt::format("C = {:g}: pass {}, relative gap {:.1e}", C, progress.iteration, progress.relative_gap),
-                clock.seconds(), false);
-    return held_signal() == 0;
-  };
-  const auto show = [&](const SweepPoint& point) {
-    if (json) return;
-    if (!std::exchange(begun, true)) print(header(places, job.held_out.has_value()));
-    print(line_of(point));
-    finish_output();
-  };
+  observer.pass = [&](double C, const Progress& progress) { return narration.observe(C, progress); };
   observer.resumed = [&](const std::vector<SweepPoint>& points) {
     check_models(job, points);
     make_folder(job.folder);
-    for (const SweepPoint& point : points) show(point);
+    for (const SweepPoint& point : points) narration.finished(line_of(point));
   };
   observer.finished = [&](const SweepPoint& point, const TrainResult& result) {
-    status.clear();
+    narration.clear();
     job.data_hash = result.model.provenance.data_hash;
     if (!job.folder.empty()) {
       Model model = result.model;
-      model.provenance.command = arguments.command_line();
-      model.label_column = arguments.text("label-column");
-      check_still(arguments, model_path(job, point.C), model_format);
-      save_model(model, model_path(job, point.C));
+      save_trained(arguments, model, model_path(job, point.C));
     }
-    show(point);
+    narration.finished(line_of(point));
   };
-  job.options.train.warn = [&](const Sentence& sentence) {
-    status.clear();
-    job.warnings.add(sentence);
-  };
-  hold_signals();
   SweepResult result = sweep(job.data, job.options, observer);
-  status.clear();
+  narration.clear();
   return result;
 }
 
@@ -217,11 +192,10 @@ Json to_json(const Job& job, const SweepResult& result) {
 
 // Where the sweep was ended: at which C, and what is missing.
 void warn_of_end(const SweepResult& result, Warnings& warnings) {
-  const SweepPoint& last = result.points.back();
-  if (last.status != Status::time_limit && last.status != Status::interrupted) return;
+  if (!result.ended) return;
   warnings.add(
       fmt::format("{} ended the sweep at C = {:g}, which has the best model so far; not tried: {}",
-                  last.status == Status::time_limit ? "the time limit" : "a signal", last.C,
+                  result.ended == Status::time_limit ? "the time limit" : "a signal", result.points.back().C,
                   result.not_tried.empty() ? "nothing" : fmt::format("C = {:g}", fmt::join(result.not_tried, ", "))));
 }
 

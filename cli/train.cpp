@@ -11,10 +11,10 @@
 #include "core/counted.hpp"
 #include "core/escape.hpp"
 #include "held_out.hpp"
+#include "narration.hpp"
 #include "plan.hpp"
 #include "problem_options.hpp"
 #include "report/html.hpp"
-#include "report/progress.hpp"
 #include "signals.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
@@ -55,27 +55,17 @@ Dataset load(const Arguments& arguments, Run& run) {
 }
 
 void train_observed(const Arguments& arguments, const Dataset& data, Run& run, std::optional<Trace>& trace) {
-  Stopwatch clock;
-  ProgressTable table(stderr, progress_style(), target_gap(run.options));
-  const bool quiet = arguments.has("quiet");
-  run.options.warn = [&](const Sentence& sentence) {
-    table.finish();
-    run.warnings.add(sentence);
-  };
-  hold_signals();
-  if (trace && run.options.time_limit_s) trace->set_time_limit(*run.options.time_limit_s);
-  const bool reported = arguments.has("report"), looked_at = run.held_out && (trace || !quiet || reported);
+  RunNarration narration(arguments, run.options, run.warnings, trace);
+  const bool reported = arguments.has("report");
+  const bool looked_at = run.held_out && (trace || !arguments.has("quiet") || reported);
   run.result = train(data, run.options, [&](const Progress& progress) {
     HeldOutErrors errors;
     if (looked_at) errors = run.held_out->errors_at(progress.weights(), run.options.bias, run.options.threads);
-    if (!quiet) table.observe(progress, errors);
-    if (trace) trace->observe(progress, errors);
     if (reported) run.records.push_back(progress);
-    if (reported && looked_at) run.held_out_records.push_back(std::move(errors));
-    return held_signal() == 0;
+    if (reported && looked_at) run.held_out_records.push_back(errors);
+    return narration.observe(progress, errors);
   });
-  run.train_seconds = clock.seconds();
-  table.finish();
+  run.train_seconds = narration.finish();
   const Model& model = run.result.model;
   if (run.held_out) run.held_out_errors = run.held_out->errors_at(model.W, model.bias, run.options.threads);
 }
@@ -102,33 +92,16 @@ void write_report(const Run& run, const Dataset& data, const std::string& source
 }
 
 Json to_json(const Run& run, const Dataset& data, const std::string& path) {
-  const Model& model = run.result.model;
   Json document = Json::object();
-  document["status"] = topwolf::to_string(run.result.status);
-  add_certificate(document, run.result.certificate);
-  document["iterations"] = run.result.iterations;
-  document["load_seconds"] = run.load_seconds;
-  document["train_seconds"] = run.train_seconds;
+  add_outcome(document, run.result, run.load_seconds, run.train_seconds);
   add_data(document, data);
-  add_loss(document, model.provenance.loss);
-  if (model.class_features.rows() > 0) document["class_features"] = model.class_features.cols();
-  document["lambda"] = run.result.lambda;
-  document["C"] = run.result.C;
-  document["solver"] = model.provenance.solver;
-  document["choice"] = run.result.choice;
-  document["row_visits"] = run.result.row_visits;
-  document["bias"] = model.bias;
-  document["center"] = run.options.center;
-  document["threads"] = run.result.threads;
-  document["seed"] = run.options.seed;
+  add_method(document, run.options, run.result);
   if (run.held_out_errors) {
     document["held_out"]["n"] = run.held_out->X().rows();
     for (std::size_t a = 0; a < run.held_out_errors->ks.size(); ++a)
       document["held_out"][fmt::format("top{}_error", run.held_out_errors->ks[a])] = run.held_out_errors->errors[a];
   }
-  document["model"] = path.empty() ? Json(nullptr) : Json(path);
-  document["version"] = TOPWOLF_VERSION;
-  document["warnings"] = run.warnings.sentences();
+  add_ending(document, path, run.warnings.sentences());
   return document;
 }
 
@@ -175,10 +148,7 @@ int run_train(const Arguments& arguments) {
   train_observed(arguments, data, run, trace);
 
   Model& model = run.result.model;
-  model.label_column = arguments.text("label-column");
-  model.provenance.command = arguments.command_line();
-  check_still(arguments, path, model_format);
-  if (!path.empty()) save_model(model, path);
+  save_trained(arguments, model, path);
   check_still(arguments, arguments.text("dual"), dual_format);
   if (arguments.has("dual")) save_dual(run.result.dual, model.m(), model.provenance.data_hash, arguments.text("dual"));
   if (trace) trace->close();

@@ -11,9 +11,9 @@
 #include "core/counted.hpp"
 #include "core/escape.hpp"
 #include "core/fail.hpp"
+#include "narration.hpp"
 #include "problem_options.hpp"
 #include "ranks.hpp"
-#include "report/progress.hpp"
 #include "signals.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
@@ -106,31 +106,15 @@ struct Run {
 };
 
 void train_observed(const Arguments& arguments, Shards& shards, Run& run, std::optional<Trace>& trace) {
-  const Stopwatch clock;
-  ProgressTable table(stderr, progress_style(), target_gap(run.options));
-  run.options.warn = [&](const Sentence& sentence) {
-    table.finish();
-    run.warnings.add(sentence);
-  };
-  hold_signals();
-  if (trace && run.options.time_limit_s) trace->set_time_limit(*run.options.time_limit_s);
-  run.result = train(shards, run.options, [&](const Progress& progress) {
-    if (!arguments.has("quiet")) table.observe(progress, {});
-    if (trace) trace->observe(progress, {});
-    return held_signal() == 0;
-  });
-  run.train_seconds = clock.seconds();
-  table.finish();
+  RunNarration narration(arguments, run.options, run.warnings, trace);
+  run.result = train(shards, run.options, [&](const Progress& progress) { return narration.observe(progress, {}); });
+  run.train_seconds = narration.finish();
 }
 
 Json to_json(const Run& run, std::int64_t shards, int processes, const std::string& path) {
   const Model& model = run.result.model;
   Json document = Json::object();
-  document["status"] = topwolf::to_string(run.result.status);
-  add_certificate(document, run.result.certificate);
-  document["iterations"] = run.result.iterations;
-  document["load_seconds"] = run.load_seconds;
-  document["train_seconds"] = run.train_seconds;
+  add_outcome(document, run.result, run.load_seconds, run.train_seconds);
   document["n"] = run.result.rows;
   document["d"] = model.d;
   document["m"] = model.m();
@@ -138,19 +122,8 @@ Json to_json(const Run& run, std::int64_t shards, int processes, const std::stri
   document["processes"] = processes;
   document["normalize"] = topwolf::to_string(model.normalization.kind);
   document["precision"] = topwolf::to_string(model.precision);
-  add_loss(document, model.provenance.loss);
-  document["lambda"] = run.result.lambda;
-  document["C"] = run.result.C;
-  document["solver"] = model.provenance.solver;
-  document["choice"] = run.result.choice;
-  document["row_visits"] = run.result.row_visits;
-  document["bias"] = model.bias;
-  document["center"] = run.options.center;
-  document["threads"] = run.result.threads;
-  document["seed"] = run.options.seed;
-  document["model"] = path;
-  document["version"] = TOPWOLF_VERSION;
-  document["warnings"] = run.warnings.sentences();
+  add_method(document, run.options, run.result);
+  add_ending(document, path, run.warnings.sentences());
   return document;
 }
 
@@ -197,10 +170,7 @@ int train_first(const Arguments& arguments, const Files& files, const Ranks& ran
   train_observed(arguments, *shards, run, trace);
 
   Model& model = run.result.model;
-  model.label_column = arguments.text("label-column");
-  model.provenance.command = arguments.command_line();
-  check_still(arguments, path, model_format);
-  save_model(model, path);
+  save_trained(arguments, model, path);
   check_still(arguments, arguments.text("dual"), dual_format);
   if (arguments.has("dual")) {
     save_dual(run.result.dual, model.m(), model.provenance.data_hash, arguments.text("dual"));

@@ -119,6 +119,13 @@ void check_still(const Arguments& arguments, const std::string& output, std::str
   }
 }
 
+void save_trained(const Arguments& arguments, Model& model, const std::string& path) {
+  model.label_column = arguments.text("label-column");
+  model.provenance.command = arguments.command_line();
+  check_still(arguments, path, model_format);
+  if (!path.empty()) save_model(model, path);
+}
+
 std::string output_argument(const Arguments& arguments, std::size_t place, const char* name) {
   const auto given = arguments.positional(place);
   if (given && given->empty()) fail(ErrorKind::option, "{} is empty; give a name, or leave it out", name);

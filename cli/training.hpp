@@ -31,6 +31,9 @@ void check_outputs(const Arguments& arguments, const std::vector<std::string>& m
 // or leads to an input now, stays. Error{io} whatever it is. "" is no output.
 void check_still(const Arguments& arguments, const std::string& output, std::string_view format = "");
 
+// The model of a fit, with where its labels stood and the command; "" is no output.
+void save_trained(const Arguments& arguments, Model& model, const std::string& path);
+
 // MODEL, or another output that is an argument, if it is given: neither empty nor "-".
 std::string output_argument(const Arguments& arguments, std::size_t place, const char* name);
 

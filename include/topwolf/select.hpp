@@ -51,7 +51,8 @@ struct SweepPoint : Outcome {
 struct SweepResult {
   std::vector<std::int64_t> places;  // the k of the errors
   std::vector<SweepPoint> points;    // C ascending; where the sweep was ended, the last one did not come to its end
-  std::vector<double> not_tried;     // the C that were left where the sweep was ended
+  std::optional<Status> ended;       // interrupted or time_limit, where the sweep was ended
+  std::vector<double> not_tried;     // the C that were left then
   std::string choice;                // of the solver, a sentence
   double seconds = 0.0;              // of the whole sweep
 };
@@ -108,14 +109,13 @@ struct ProbeOptions {
 
 // A path, and the model that was chosen.
 struct ProbeResult {
-  SweepResult path;             // with held-out errors at its places
-  std::vector<double> errors;   // of the points, by the metric
-  std::size_t best = 0;         // of equals the smallest C
-  bool at_edge = false;         // it is the first or last of several, and all were tried
-  bool refitted = false;        // the fit is one to all rows
-  TrainResult fit;              // at the best C, with its certificate
-  std::optional<Status> ended;  // interrupted or time_limit, where the path was ended
-  double seconds = 0.0;         // of path and refit
+  SweepResult path;            // with held-out errors at its places
+  std::vector<double> errors;  // of the points, by the metric
+  std::size_t best = 0;        // of equals the smallest C
+  bool at_edge = false;        // it is the first or last of several, and all were tried
+  bool refitted = false;       // the fit is one to all rows
+  TrainResult fit;             // at the best C, with its certificate
+  double seconds = 0.0;        // of path and refit
 };
 
 // A linear probe of features that somebody else made: the path over C, each fit starting from the one before it and

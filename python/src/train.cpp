@@ -471,7 +471,7 @@ nb::dict probed(const PyFeatures& features, const LabelArray& y, std::int64_t m,
   out["at_edge"] = result.at_edge;
   out["refitted"] = result.refitted;
   out["seconds"] = result.seconds;
-  out["ended"] = result.ended ? nb::object(nb::str(to_string(*result.ended).data())) : nb::none();
+  out["ended"] = result.path.ended ? nb::object(nb::str(to_string(*result.path.ended).data())) : nb::none();
   out["page"] = page;
   out["result"] = result_dict(std::move(result.fit), {});
   out["error"] = watch.error();

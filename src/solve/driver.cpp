@@ -107,6 +107,10 @@ RunResult run(Solver& solver, const StopRule& rule, const Stopwatch& clock,
   std::optional<Status> ended;
   if (state.stalled) ended = Status::stalled;
   Interruption interruption(rule, clock);
+  if (!ended && rule.asks_first) {
+    ended = interruption.reason();
+    if (ended && between) between(true);
+  }
   std::optional<Asking> asking(std::in_place, solver, interruption);
   while (!ended && state.iteration < rule.max_iterations) {
     const std::optional<Pass> stepped = step(solver);

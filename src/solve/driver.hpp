@@ -18,6 +18,7 @@ struct StopRule {
   std::int64_t max_iterations = 0;
   std::optional<double> time_limit_s{};
   std::function<bool()> should_stop{};  // asked a hundred times a second or so, between and within passes
+  bool asks_first = false;              // before the first pass too: earlier runs may have used up the clock
 
   bool reached(const Certificate& at) const;
 };

@@ -123,13 +123,10 @@ ProbeResult probe(const Dataset& data, const ProbeOptions& options, const SweepO
   };
   out.path = sweep(data, path, watching);
   for (std::size_t p = 0; p < held_out.size(); ++p) out.path.points[p].held_out_errors = held_out[p];
-  const SweepPoint& last = out.path.points.back();
-  const bool ended = last.status == Status::time_limit || last.status == Status::interrupted;
-  if (ended) out.ended = last.status;
   const bool end = out.best == 0 || out.best + 1 == out.path.points.size();
-  out.at_edge = !ended && out.path.points.size() > 1 && end;
+  out.at_edge = !out.path.ended && out.path.points.size() > 1 && end;
   out.seconds = out.path.seconds;
-  if (!options.refit || out.ended == Status::interrupted) return out;
+  if (!options.refit || out.path.ended == Status::interrupted) return out;
   TrainOptions chosen = options.train;
   chosen.C = out.path.points[out.best].C;
   chosen.lambda.reset();

@@ -63,8 +63,9 @@ class Sweep {
       Fit fit = trainer_.fit(options, clock, hooks);
       finish(options, std::move(fit), point_clock.seconds());
       resumed.reset();
-      if (result_.points.back().status == Status::interrupted) break;
-      if (result_.points.back().status == Status::time_limit) break;
+      const Status status = result_.points.back().status;
+      if (status == Status::interrupted || status == Status::time_limit) result_.ended = status;
+      if (result_.ended) break;
     }
     const auto left = grid_.begin() + static_cast<std::ptrdiff_t>(result_.points.size());
     result_.not_tried.assign(left, grid_.end());

@@ -238,6 +238,8 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
   const double earlier_lambda = problem_.lambda;
   set_problem(options);
   Start start = hooks.resume ? Start{} : start_for(options, hooks.warm, earlier_lambda);
+  StopRule rule = stop_rule(options);
+  rule.asks_first = hooks.warm && solver_ != nullptr;
   solver_.reset();  // two of them would need twice the memory
   solver_ = make_solver(method_.solver, options, *engine_, std::move(start), threads_);
   run_ = {};
@@ -257,7 +259,7 @@ Fit Trainer::fit(const TrainOptions& options, const Stopwatch& clock, const FitH
       }));
     };
   }
-  const RunResult ran = run(*solver_, stop_rule(options), clock, observer, &run_, hooks.between);
+  const RunResult ran = run(*solver_, rule, clock, observer, &run_, hooks.between);
   out.status = ran.status;
   out.certificate = ran.certificate;
   out.iterations = ran.iterations;

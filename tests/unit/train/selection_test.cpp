@@ -122,7 +122,19 @@ TEST(Sweep, JudgesHeldOutRowsAndEndsWhenAsked) {
   EXPECT_EQ(result.points[0].status, Status::converged);
   EXPECT_EQ(result.points[1].status, Status::interrupted);
   EXPECT_EQ(result.points[1].iterations, 1);
+  EXPECT_EQ(result.ended, Status::interrupted);
   EXPECT_THAT(result.not_tried, ElementsAre(10.0));
+}
+
+TEST(Sweep, LooksAtTheClockBetweenPointsThatAreFoundAtOnce) {
+  SweepOptions options;
+  options.train.tolerance = 1e-2;
+  options.train.time_limit_s = 1e-9;
+  options.C = {1e-12, 2e-12, 3e-12};
+  const SweepResult result = sweep(rows(), options);
+  ASSERT_LT(result.points.size(), 3u);
+  EXPECT_EQ(result.ended, Status::time_limit);
+  EXPECT_THAT(result.not_tried, SizeIs(3 - result.points.size()));
 }
 
 TEST(Sweep, RefusesGridsThatAreNone) {
