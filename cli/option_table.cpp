@@ -199,7 +199,8 @@ constexpr std::array option_rows{
     OptionRow{
         "solver", 0, all_solvers, all_solvers, "auto", "Solver", training,
         "Exact block ascent (what auto takes), Newton steps on the primal (auto, where there are thousands of rows "
-        "for every weight), accelerated projected gradient on the dual, Frank-Wolfe with line search, Frank-Wolfe "
+        "for every weight, or few weights and long rows), accelerated projected gradient on the dual, Frank-Wolfe with "
+        "line search, Frank-Wolfe "
         "with the standard step, or projected gradient."},
     OptionRow{"scores", 0, "auto|weights|gram", "auto|weights|gram", "auto", "Solver", training,
               "How block holds the scores: from the weights, or all of them with the matrix X X^T; auto takes what "

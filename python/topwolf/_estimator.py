@@ -88,7 +88,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
 
     solver : {"auto", "block", "newton", "apg", "lsfw", "stdfw", "pg"}, default="auto"
         ``auto`` is ``block``, exact block ascent, wherever it fits into memory, and ``newton`` where there are thousands of
-        rows for every weight.
+        rows for every weight, or few weights and rows that are long for this C.
 
     max_iter : int, default=100000
         Passes over the data, as many as the command line allows: `tol` and `time_limit` are what ends a fit.

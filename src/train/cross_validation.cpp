@@ -38,7 +38,7 @@ class CrossValidation {
         grid_(sorted_grid(options.C)),
         threads_(resolve_threads(options.train.threads)),
         workers_(std::max(1, std::min(threads_, static_cast<int>(options.folds.size())))),
-        rows_(data, largest(data), workers_),
+        rows_(data, hardest(data), workers_),
         table_(options.losses.size(), grid_.size(), options.folds.size()),
         chains_(table_.chains()),
         checkpoint_(options.train, identity()) {}
@@ -60,11 +60,10 @@ class CrossValidation {
   }
 
  private:
-  // By which memory is planned.
-  TrainOptions largest(const Dataset& data) const {
-    const LossSpec& loss = largest_loss(options_, data.classes.size());
-    TrainOptions options = options_at(0);
-    options.loss = loss;
+  // By which memory is planned and the method chosen: the loss that takes most, at the largest C.
+  TrainOptions hardest(const Dataset& data) const {
+    TrainOptions options = options_at(grid_.size() - 1);
+    options.loss = largest_loss(options_, data.classes.size());
     return options;
   }
 
@@ -293,9 +292,11 @@ class CrossValidation {
 
   // Of the point that was chosen. Only if the search is complete will a resumed job choose it again: then its state
   // goes to the checkpoint too.
+  // The bits are those of a fit that knows no search.
   void refit(CvResult& out) {
     TrainOptions options = options_at(out.chosen);
     options.keep_dual = options_.train.keep_dual;
+    rows_.choose(options);
     CvProgress progress = this->progress();
     progress.refitting = true;
     progress.ended = out.ended;

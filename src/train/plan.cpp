@@ -6,6 +6,7 @@
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 #include "train/fold_fits.hpp"
+#include "train/grid.hpp"
 #include "train/race.hpp"
 #include "train/trainer.hpp"
 
@@ -46,21 +47,25 @@ Plan plan(const Dataset& data, const TrainOptions& options) {
 }
 
 Plan plan(const Dataset& data, const SweepOptions& options) {
-  TrainOptions first = options.train;
-  first.keep_dual = true;
-  return plan_of(data, first, 1, static_cast<std::int64_t>(options.C.size()));
+  TrainOptions hardest = options.train;
+  hardest.C = sorted_grid(options.C).back();
+  hardest.lambda.reset();
+  hardest.keep_dual = true;
+  return plan_of(data, hardest, 1, static_cast<std::int64_t>(options.C.size()));
 }
 
 Plan plan(const Dataset& data, const CvOptions& options) {
-  TrainOptions first = options.train;
-  first.loss = largest_loss(options, data.classes.size());
   check_search(options, data);
-  first.keep_dual = true;
+  TrainOptions hardest = options.train;
+  hardest.loss = largest_loss(options, data.classes.size());
+  hardest.C = sorted_grid(options.C).back();
+  hardest.lambda.reset();
+  hardest.keep_dual = true;
   const auto folds = static_cast<int>(options.folds.size());
   const SearchTable table(options.losses.size(), options.C.size(), options.folds.size());
   const std::size_t searched = options.race ? race(table).needed.size() + race(table).later.size() : table.size();
   const auto fits = static_cast<std::int64_t>(searched) + (options.refit ? 1 : 0);
-  return plan_of(data, first, std::max(1, std::min(resolve_threads(options.train.threads), folds)), fits);
+  return plan_of(data, hardest, std::max(1, std::min(resolve_threads(options.train.threads), folds)), fits);
 }
 
 std::string_view instruction_set() {

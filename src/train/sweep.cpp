@@ -32,8 +32,12 @@ void exchange(State& state, SweepPoint& point) {
 
 class Sweep {
  public:
+  // The method is chosen for the largest C, which is the hardest.
   Sweep(const Dataset& data, const SweepOptions& options, const SweepObserver& observer)
-      : options_(options), observer_(observer), grid_(sorted_grid(options.C)), trainer_(data, first_options()) {}
+      : options_(options),
+        observer_(observer),
+        grid_(sorted_grid(options.C)),
+        trainer_(data, options_at(grid_.back())) {}
 
   SweepResult run() {
     Checkpoint checkpoint(options_.train, identity());

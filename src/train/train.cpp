@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "core/fail.hpp"
@@ -27,15 +26,12 @@ Identity train_identity(Trainer& trainer, const TrainOptions& options) {
 
 // Rows so long, for this C, that convergence will be slow; empty where they are not.
 Sentence conditioning(const Trainer& trainer, const TrainOptions& options) {
-  // Unit rows at C = 1 have 1; raw 16 x 16 pixels at C = 1, where LIBLINEAR makes 1,600 passes, have about 100.
   constexpr double slow = 50.0;
+  if (trainer.method().solver == SolverName::newton) return {};
   const Dataset& data = trainer.data();
-  const std::vector<double>& lengths2 = trainer.lengths2();
-  const double mean = std::accumulate(lengths2.begin(), lengths2.end(), 0.0) / static_cast<double>(lengths2.size());
-  const double C = options.lambda ? 1.0 / (*options.lambda * weight_sum(data)) : options.C;
   const auto classes2 = squared_lengths(data.class_features.view(), 0.0, 1);
   const double longest = classes2.empty() ? 1.0 : *std::max_element(classes2.begin(), classes2.end());
-  const double condition = C * mean * longest;
+  const double condition = longest * trainer.condition(options);
   if (!(condition > slow) || !std::isfinite(condition)) return {};
   return say(
       "C times the mean squared row length{} is {:.3g}; above about {} convergence is slow: rows of unit length ({}) "

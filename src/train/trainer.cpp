@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/fail.hpp"
@@ -111,7 +112,25 @@ Trainer::Trainer(Dataset data, const TrainOptions& options, int workers, std::in
   if (windows_) return;
   const auto stored = std::visit([](const auto& X) { return stored_values(X); }, problem_.X);
   work_ = workload_of(problem_, stored, options, map_ ? map_->p() : 0, std::max(1, threads_ / workers), workers, fits);
+  choose(options);
+}
+
+void Trainer::choose(const TrainOptions& options) {
+  if (windows_ || psi_) return;
+  const bool gram = method_.gram;
+  work_.condition = condition(options);
   method_ = choose_method(work_, options, options.memory ? allowed(work_, options) : process_memory());
+  if (!engine_ || method_.gram == gram) return;
+  solver_.reset();
+  engine_.reset();
+  gram_.reset();
+  prepare();
+}
+
+double Trainer::condition(const TrainOptions& options) const {
+  const double sum = std::accumulate(lengths2_->begin(), lengths2_->end(), 0.0);
+  const double C = options.lambda ? 1.0 / (*options.lambda * problem_.N) : options.C;
+  return C * sum / static_cast<double>(lengths2_->size());
 }
 
 void Trainer::choose_place(const TrainOptions& options, int workers, std::int64_t fits) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <cmath>
 
 #include "unit/core/temp_folder.hpp"
 
@@ -12,7 +13,7 @@ namespace TOPWOLF_FILE {
 using ::testing::HasSubstr;
 
 Workload dense(double n, double m, double d, double number = sizeof(float)) {
-  return {n, m, d, n * d, number, number, 0.0, 1.0, false, true, false, false, 1, 1, 1};
+  return {n, m, d, n * d, number, number, 0.0, 1.0, 0.0, false, true, false, false, 1, 1, 1};
 }
 
 ProcessMemory memory_of(double bytes) {
@@ -73,6 +74,26 @@ TEST(Method, is_newton_where_there_are_thousands_of_rows_for_every_weight) {
   Workload shared = tall;
   shared.class_columns = 3;
   EXPECT_EQ(choose_method(shared, {}, memory_of(8e9)).solver, SolverName::block);
+}
+
+TEST(Method, is_newton_where_few_weights_make_a_badly_conditioned_problem) {
+  const auto solver = [](double n, double d, double condition) {
+    Workload work = dense(n, d, 5);
+    work.condition = condition;
+    return choose_method(work, {}, memory_of(8e9)).solver;
+  };
+  EXPECT_EQ(solver(20'000, 20, 60), SolverName::newton);
+  EXPECT_EQ(solver(20'000, 20, 40), SolverName::block);   // not bad enough
+  EXPECT_EQ(solver(20'000, 200, 60), SolverName::block);  // too many weights
+  EXPECT_EQ(solver(1000, 20, 60), SolverName::block);     // too few rows for that
+  EXPECT_EQ(solver(1000, 20, 2000), SolverName::newton);  // but not for this
+  EXPECT_EQ(solver(1000, 20, 1e300), SolverName::block);  // nothing is known of such
+  EXPECT_EQ(solver(1000, 20, std::nan("")), SolverName::block);
+  TrainOptions close;
+  close.tolerance = 1e-7;
+  Workload work = dense(20'000, 20, 5);
+  work.condition = 60;
+  EXPECT_EQ(choose_method(work, close, memory_of(8e9)).solver, SolverName::block);
 }
 
 TEST(Method, that_does_not_fit_is_refused_with_what_would) {
