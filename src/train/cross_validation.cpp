@@ -62,8 +62,9 @@ class CrossValidation {
  private:
   // By which memory is planned and the method chosen: the loss that takes most, at the largest C.
   TrainOptions hardest(const Dataset& data) const {
+    const LossSpec& loss = largest_loss(options_, data.classes.size());  // refuses it where there is none
     TrainOptions options = options_at(grid_.size() - 1);
-    options.loss = largest_loss(options_, data.classes.size());
+    options.loss = loss;
     return options;
   }
 
