@@ -64,7 +64,7 @@ void write_rows(const Arguments& arguments, const LoadOptions& options, const st
   double told = 0.0;
   constexpr double quiet_s = 2.0;
   cache.progress = [&](double done) {
-    if (clock.seconds() - told < quiet_s) return;
+    if (arguments.has("quiet") || clock.seconds() - told < quiet_s) return;
     told = clock.seconds();
     narrate(fmt::format("{:.0f} % written\n", 100.0 * done));
   };

@@ -328,7 +328,7 @@ constexpr std::array option_rows{
         "write nothing. The exit code is 6 where the memory is too little."},
     OptionRow{"json", 0, "", "", "", "Output", training | evaluate | compare | inspect | verify | audit | calibrate,
               "Print exactly one JSON document on standard output."},
-    OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo,
+    OptionRow{"quiet", 'q', "", "", "", "Output", training | audit | demo | convert,
               "No progress on standard error; warnings are still shown."},
     OptionRow{"json", 0, "", "", "", "Output", predict,
               "One JSON document a line for every row: its labels, best first, and with --scores or --probabilities "
