@@ -57,9 +57,9 @@ class FileRows : public RowSource {
 
  protected:
   // After reading, so that what was read is of the file as it was opened.
-  void read_bytes(std::size_t offset, void* to, std::size_t count) const {
-    file_.read_exactly_at(offset, static_cast<char*>(to), count);
-    file_.check_unchanged();
+  static void read_bytes(const InputFile& file, std::size_t offset, void* to, std::size_t count) {
+    file.read_exactly_at(offset, static_cast<char*>(to), count);
+    file.check_unchanged();
   }
   const InputFile& file() const { return file_; }
 
@@ -80,7 +80,7 @@ class DenseInFile final : public FileRows {
   void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
     into_dense(to, [&](auto* values) {
       auto* const rows = values + place.value;
-      read_bytes(at(first), rows, bytes(count));
+      read_bytes(file(), at(first), rows, bytes(count));
       if (all_finite(rows, count * cols())) return;
       std::int64_t k = 0;
       while (std::isfinite(rows[k])) ++k;
@@ -104,7 +104,9 @@ class SparseInFile final : public FileRows {
         path_(what.path),
         row_begin_(*what.row_begin),
         column_(*what.column),
-        values_(what.values) {}
+        values_(what.values),
+        own_row_begin_(own_file(what.row_begin_path)),
+        own_column_(own_file(what.column_path)) {}
 
   bool sparse() const override { return true; }
   std::int64_t stored(std::int64_t first, std::int64_t count) const override {
@@ -119,24 +121,29 @@ class SparseInFile final : public FileRows {
   }
   void expect(std::int64_t first, std::int64_t count) const override {
     const auto from = static_cast<std::size_t>(bound(first)), values = static_cast<std::size_t>(stored(first, count));
-    file().expect(at_bound(first), static_cast<std::size_t>(count) * sizeof(std::int64_t));
-    file().expect(column_ + from * sizeof(std::int32_t), values * sizeof(std::int32_t));
+    bounds_file().expect(at_bound(first), static_cast<std::size_t>(count) * sizeof(std::int64_t));
+    column_file().expect(column_ + from * sizeof(std::int32_t), values * sizeof(std::int32_t));
     file().expect(values_ + from * size_of(precision()), values * size_of(precision()));
   }
 
  private:
+  static std::unique_ptr<const InputFile> own_file(const std::string& path) {
+    return path.empty() ? nullptr : std::make_unique<const InputFile>(path);
+  }
+  const InputFile& bounds_file() const { return own_row_begin_ ? *own_row_begin_ : file(); }
+  const InputFile& column_file() const { return own_column_ ? *own_column_ : file(); }
   std::size_t at_bound(std::int64_t row) const {
     return row_begin_ + static_cast<std::size_t>(row) * sizeof(std::int64_t);
   }
   std::int64_t bound(std::int64_t row) const {
     std::int64_t value = 0;
-    read_bytes(at_bound(row), &value, sizeof value);
+    read_bytes(bounds_file(), at_bound(row), &value, sizeof value);
     return value;
   }
   template <class T>
   void read_into(std::int64_t first, std::int64_t count, CsrStore<T>& to, Place place) const {
     std::vector<std::int64_t> bounds(static_cast<std::size_t>(count) + 1);
-    read_bytes(at_bound(first), bounds.data(), bounds.size() * sizeof(std::int64_t));
+    read_bytes(bounds_file(), at_bound(first), bounds.data(), bounds.size() * sizeof(std::int64_t));
     const std::int64_t begin = bounds.front(), stored = bounds.back() - begin;
     // Weights are indexed by columns without a look, and the store has room for what the bounds promised.
     const auto room = static_cast<std::int64_t>(to.values.size());
@@ -145,8 +152,8 @@ class SparseInFile final : public FileRows {
     }
     const auto from = static_cast<std::size_t>(begin), values = static_cast<std::size_t>(stored);
     std::int32_t* const column = to.column.data() + place.value;
-    read_bytes(column_ + from * sizeof(std::int32_t), column, values * sizeof(std::int32_t));
-    read_bytes(values_ + from * sizeof(T), to.values.data() + place.value, values * sizeof(T));
+    read_bytes(column_file(), column_ + from * sizeof(std::int32_t), column, values * sizeof(std::int32_t));
+    read_bytes(file(), values_ + from * sizeof(T), to.values.data() + place.value, values * sizeof(T));
     if (const T* const value = to.values.data() + place.value; !all_finite(value, stored)) {
       const std::int64_t k = std::find_if_not(value, value + stored, [](T x) { return std::isfinite(x); }) - value;
       const std::int64_t row = std::upper_bound(bounds.begin(), bounds.end(), begin + k) - bounds.begin() - 1;
@@ -164,6 +171,7 @@ class SparseInFile final : public FileRows {
 
   const std::string path_;
   const std::size_t row_begin_, column_, values_;
+  const std::unique_ptr<const InputFile> own_row_begin_, own_column_;
 };
 
 // Numbers of another type than what is asked for, or in the other order of bytes.
@@ -178,7 +186,7 @@ class ConvertedNpy final : public FileRows {
 
   void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
     std::string bytes(static_cast<std::size_t>(count * row_bytes()), '\0');
-    read_bytes(at(first), bytes.data(), bytes.size());
+    read_bytes(file(), at(first), bytes.data(), bytes.size());
     const FeatureStore rows = npy_rows(array_, bytes, first, number_, path_);
     std::visit(
         [&]<class Store>(const Store& from) {
@@ -390,6 +398,14 @@ std::vector<std::string> files_of(const std::string& path) {
   return files;
 }
 
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    for (std::string& file : files_of(path)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
 void append_labels(const Labels& more, Labels& all, LabelTable& table) {
   if (all.label.empty()) all.type = more.type;
   if (all.type != more.type) all.type.reset();
@@ -473,13 +489,29 @@ Features take_features(RawDataset& raw) {
   return raw.rows ? Features(std::move(raw.rows)) : Features(std::move(raw.X));
 }
 
-Features rows_in_file(const ArrayInFile& array) {
-  const auto size =
-      static_cast<std::uint64_t>(array.rows) * static_cast<std::uint64_t>(array.cols) * size_of(array.precision);
-  if (const InputFile file(array.path); file.size() < array.offset + size) {
-    fail(ErrorKind::io, "{}: the file has {} bytes, but the array needs {}", array.path, file.size(),
-         array.offset + size);
+namespace {
+
+void check_room(const std::string& path, std::uint64_t needed) {
+  if (const InputFile file(path); file.size() < needed) {
+    fail(ErrorKind::io, "{}: the file has {} bytes, but the array needs {}", path, file.size(), needed);
   }
+}
+
+}  // namespace
+
+Features rows_in_files(const CsrInFiles& arrays) {
+  check_room(arrays.row_begin, (static_cast<std::uint64_t>(arrays.rows) + 1) * sizeof(std::int64_t));
+  const SharedRows rows = open_in_file(
+      {arrays.value, arrays.rows, arrays.cols, arrays.precision, 0, 0, 0, arrays.row_begin, arrays.column});
+  const auto stored = static_cast<std::uint64_t>(rows->stored(0, arrays.rows));
+  check_room(arrays.column, stored * sizeof(std::int32_t));
+  check_room(arrays.value, stored * size_of(arrays.precision));
+  return Features(rows);
+}
+
+Features rows_in_file(const ArrayInFile& array) {
+  check_room(array.path, array.offset + static_cast<std::uint64_t>(array.rows) *
+                                            static_cast<std::uint64_t>(array.cols) * size_of(array.precision));
   return Features(open_in_file({array.path, array.rows, array.cols, array.precision, array.offset}));
 }
 
@@ -496,7 +528,14 @@ SharedRows changed(SharedRows rows, std::int64_t cols, Precision precision, RowC
 }
 
 RawDataset open_rows(const ReadOptions& options) {
-  const std::vector<std::string> files = files_of(options.path);
+  std::vector<std::string> labels;
+  if (!options.labels_path.empty()) labels.push_back(options.labels_path);
+  return open_rows({options.path}, labels, options);
+}
+
+RawDataset open_rows(const std::vector<std::string>& paths, const std::vector<std::string>& label_paths,
+                     const ReadOptions& options) {
+  const std::vector<std::string> files = files_of(paths);
   RawDataset raw;
   Labels labels;
   LabelTable table;
@@ -517,17 +556,17 @@ RawDataset open_rows(const ReadOptions& options) {
                      [cols](FeatureStore& rows) { std::visit([cols](auto& store) { store.cols = cols; }, rows); });
   }
   raw.rows = one_after_the_other(std::move(parts));
-  raw.source = options.path;
-  if (!options.labels_path.empty()) {
+  raw.source = fmt::format("{}", fmt::join(paths, ", "));
+  if (!label_paths.empty()) {
     labels = {};
     table = {};
-    for (const std::string& path : files_of(options.labels_path)) {
+    for (const std::string& path : files_of(label_paths)) {
       append_labels(read_label_file(path, options.max_unpacked), labels, table);
     }
-    raw.label_source = options.labels_path;
+    raw.label_source = fmt::format("{}", fmt::join(label_paths, ", "));
     if (static_cast<std::int64_t>(labels.label.size()) != raw.size()) {
-      fail(ErrorKind::data, "{}: there are {} labels for the {} rows of {}", options.labels_path, labels.label.size(),
-           raw.size(), options.path);
+      fail(ErrorKind::data, "{}: there are {} labels for the {} rows of {}", raw.label_source, labels.label.size(),
+           raw.size(), raw.source);
     }
   } else if (labels.label.empty() && !options.labels_optional) {
     fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own ({})",
