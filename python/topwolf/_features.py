@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from . import _core
+from ._arrow import arrow_rows
 
 _MOST_COLUMNS = np.iinfo(np.int32).max - 1
 
@@ -15,7 +16,7 @@ bfloat16 = np.dtype([("bfloat16", "<u2")])
 
 def checked(estimator, X, y="no_validation", **how):
     """X, or X and y, as scikit-learn checks them: X float16, bfloat16, float32 or float64 where it is dense. No copy of these."""
-    X = sound(X)
+    X = sound(arrow_rows(X))
     if not _is_bfloat16(X):
         kinds = [np.float64, np.float32] if sparse.issparse(X) else [np.float64, np.float32, np.float16]
         return validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype=kinds, **how)
