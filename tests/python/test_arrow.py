@@ -1,9 +1,12 @@
 """Rows from Arrow: tables and streams of pyarrow, polars, pandas, or anybody's."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 from topwolf import TopwolfClassifier
@@ -88,3 +91,28 @@ def test_columns_of_numbers_keep_their_names():
 def test_columns_of_lists_that_are_no_rows(column, saying):
     with pytest.raises(ValueError, match=saying):
         TopwolfClassifier().fit(pa.table({"emb": column}), [0, 1])
+
+
+def test_without_pyarrow(monkeypatch):
+    X, y = rows_of()
+    reader = embedded(X).to_reader()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    frame = pl.DataFrame({"a": X[:, 0]})
+    assert np.array_equal(TopwolfClassifier().fit(frame, y).coef_, TopwolfClassifier().fit(X[:, :1], y).coef_)
+    with pytest.raises(ImportError, match=r"an Arrow stream \(RecordBatchReader\) need the package pyarrow: pip install 'topwolf\[arrow\]'"):
+        TopwolfClassifier().fit(reader, y)
+
+
+def test_parquet_batch_by_batch(tmp_path):
+    X, y = rows_of()
+    X = X.astype(np.float32)
+    parquet.write_table(embedded(X).append_column("label", pa.array(y)), tmp_path / "rows.parquet", row_group_size=200)
+
+    def batches():
+        with parquet.ParquetFile(tmp_path / "rows.parquet") as file:
+            for batch in file.iter_batches(batch_size=128):
+                yield batch.select(["emb"]), batch["label"]
+
+    clf = TopwolfClassifier(tol=1e-5).fit_iter(batches)
+    plain = TopwolfClassifier(tol=1e-5).fit(X, y)
+    assert clf.primal_ >= plain.dual_ and plain.primal_ >= clf.dual_
