@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "topwolf/dataset.hpp"
 
@@ -26,12 +27,32 @@ struct ArrayInFile {
 // Error{io} where the file is too short for it.
 Features rows_in_file(const ArrayInFile& array);
 
+// Sparse rows whose three arrays are files of their own, with nothing else in them.
+struct CsrInFiles {
+  std::string row_begin;                     // rows + 1 of 64 bits
+  std::string column;                        // of 32 bits, ascending within a row
+  std::string value;                         // as many as columns
+  std::int64_t rows = 0;                     // n
+  std::int64_t cols = 0;                     // d
+  Precision precision = Precision::float32;  // of the values, not of 16 bits
+};
+// Error{io} where a file is too short for them.
+Features rows_in_files(const CsrInFiles& arrays);
+
+// Several files (.npy, .twd) whose rows stay there, one after the other, and labels from files of their own, one for
+// each or one for all; without any, those in the files, if they have some. A pattern stands for the files that match.
+// Of the options the paths are not looked at; values are as they are stored unless a precision is asked for, where .npy
+// has no other than those of 16 bits and float32.
+RawDataset open_files(const std::vector<std::string>& paths, const std::vector<std::string>& labels,
+                      const LoadOptions& options);
+
 // How a .twd file is written that may be larger than memory.
 struct CacheOptions {
-  bool shuffle = false;           // the rows come in random order, ...
-  std::uint64_t seed = 0;         // ... which follows from this and from `memory`
-  std::int64_t memory = 1 << 30;  // bytes for rows at a time
-  int threads = 0;                // 0: all cores
+  bool shuffle = false;                        // the rows come in random order, ...
+  std::uint64_t seed = 0;                      // ... which follows from this and from `memory`
+  std::int64_t memory = 1 << 30;               // bytes for rows at a time
+  int threads = 0;                             // 0: all cores
+  std::vector<std::int64_t>* order = nullptr;  // the number of every row, in their order in the file; null: not wanted
   // Told now and then which share of the work is done; what it throws ends it.
   std::function<void(double done)> progress{};
 };

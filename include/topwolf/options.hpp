@@ -86,6 +86,8 @@ struct TrainOptions {
   // Bytes that the process may take in all; none: what the system allows. Rows on disk are loaded where there is room
   // for them, and are otherwise read window by window, as large as the rest of this allows.
   std::optional<std::int64_t> memory;
+  // What of `memory` the program itself has before it trains, besides its rows; by default that of the command line.
+  std::int64_t program_bytes = 48'000'000;
   int threads = 0;  // 0: all cores the process may use
   // Who multiplies: "cpu", "cuda" or "cuda:1", the GPU of that number. The certificate is the same kind of proof.
   std::string device = "cpu";

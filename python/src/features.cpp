@@ -1,4 +1,4 @@
-// NumPy arrays and SciPy's CSR matrices as Features, without a copy of the values.
+// NumPy arrays and SciPy's CSR matrices as Features, without a copy of the values; rows that stay in files.
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
@@ -76,6 +76,68 @@ bool all_finite(const PyFeatures& features) {
       features.X.view());
 }
 
+Precision precision_from(const std::string& name) {
+  const auto known = parse_name<Precision>(name);
+  if (!known) throw nb::value_error("the precision is unknown");
+  return *known;
+}
+
+std::unique_ptr<PyFeatures> as_features(Features X) {
+  auto out = std::make_unique<PyFeatures>();
+  out->X = std::move(X);
+  return out;
+}
+
+std::unique_ptr<PyFeatures> in_file(const std::string& path, std::uint64_t offset, std::int64_t rows, std::int64_t cols,
+                                    const std::string& precision) {
+  return as_features(rows_in_file({path, offset, rows, cols, precision_from(precision)}));
+}
+
+std::unique_ptr<PyFeatures> in_files(const std::string& row_begin, const std::string& column, const std::string& value,
+                                     std::int64_t rows, std::int64_t cols, const std::string& precision) {
+  return as_features(rows_in_files({row_begin, column, value, rows, cols, precision_from(precision)}));
+}
+
+// (rows, class numbers, the type of the labels, the classes); None in the place of the last three where there are none.
+nb::tuple of_files(const std::vector<std::string>& paths, const std::vector<std::string>& labels,
+                   const std::optional<std::string>& precision) {
+  LoadOptions options;
+  if (precision) options.precision = precision_from(*precision);
+  RawDataset raw;
+  ClassList classes;
+  std::vector<std::int32_t> y;
+  {
+    const Released released;
+    raw = open_files(paths, labels, options);
+    classes = collect_classes(raw);
+    y = map_labels(raw, classes);
+  }
+  const auto rows = nb::cast(as_features(Features(std::move(raw.rows))));
+  if (classes.names.empty()) return nb::make_tuple(rows, nb::none(), nb::none(), nb::none());
+  const std::size_t n = y.size();
+  return nb::make_tuple(rows, to_array(std::move(y), {n}), to_string(classes.type).data(), classes.names);
+}
+
+// Rows in random order to a .twd file, without labels; returns which row is where.
+nb::object shuffled(const PyFeatures& features, const std::string& path, std::uint64_t seed, std::int64_t memory,
+                    int threads) {
+  RawDataset raw;
+  raw.rows = features.X.source();
+  raw.label.assign(static_cast<std::size_t>(features.X.rows()), -1);
+  std::vector<std::int64_t> order;
+  CacheOptions options{.shuffle = true, .seed = seed, .memory = memory, .threads = threads, .order = &order};
+  options.progress = [](double) {
+    const Held held;
+    if (or_wait(PyErr_CheckSignals) != 0) throw nb::python_error();
+  };
+  {
+    const Released released;
+    write_cache(std::move(raw), path, options);
+  }
+  const std::size_t n = order.size();
+  return to_array(std::move(order), {n});
+}
+
 }  // namespace
 
 void bind_features(nb::module_& module) {
@@ -83,6 +145,8 @@ void bind_features(nb::module_& module) {
       .def_prop_ro("rows", [](const PyFeatures& f) { return f.X.rows(); })
       .def_prop_ro("cols", [](const PyFeatures& f) { return f.X.cols(); })
       .def_prop_ro("finite", &all_finite, "Whether all values of dense rows are.")
+      .def_prop_ro("sparse", [](const PyFeatures& f) { return f.X.sparse(); })
+      .def_prop_ro("precision", [](const PyFeatures& f) { return to_string(f.X.precision()).data(); })
       .def_prop_ro("address", &address, "Where the values lie.");
   module.def(
       "kept_columns",
@@ -92,6 +156,14 @@ void bind_features(nb::module_& module) {
         return count > 0 ? to_array(std::move(columns), {count}) : nb::none();
       },
       nb::arg("X"), nb::arg("m"), "The columns that training keeps weights for; None: all.");
+  module.def("in_file", &in_file, nb::arg("path"), nb::arg("offset"), nb::arg("rows"), nb::arg("cols"),
+             nb::arg("precision"), "Dense rows that lie in a file as they would in memory.");
+  module.def("in_files", &in_files, nb::arg("row_begin"), nb::arg("column"), nb::arg("value"), nb::arg("rows"),
+             nb::arg("cols"), nb::arg("precision"), "Sparse rows whose three arrays are files.");
+  module.def("of_files", &of_files, nb::arg("paths"), nb::arg("labels"), nb::arg("precision").none(),
+             "Rows of .npy and .twd files, their class numbers, the type of their labels, and the classes.");
+  module.def("shuffled", &shuffled, nb::arg("X"), nb::arg("path"), nb::arg("seed"), nb::arg("memory"),
+             nb::arg("threads"), "Writes rows that are in files in random order to another; returns their numbers.");
   // The caller sees to the type of the values; nothing is converted behind its back.
   module.def("dense", &dense<float>, nb::arg("array").noconvert());
   module.def("dense", &dense<double>, nb::arg("array").noconvert());

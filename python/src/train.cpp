@@ -58,6 +58,8 @@ TrainOptions options_from(const nb::dict& given) {
   options.time_limit_s = nb::cast<std::optional<double>>(given["time_limit"]);
   options.bias = nb::cast<double>(given["bias"]);
   options.center = nb::cast<bool>(given["center"]);
+  options.memory = nb::cast<std::optional<std::int64_t>>(given["memory"]);
+  options.program_bytes = nb::cast<std::int64_t>(given["program_bytes"]);
   options.device = nb::cast<std::string>(given["device"]);
   options.threads = nb::cast<int>(given["threads"]);
   options.seed = nb::cast<std::uint64_t>(given["seed"]);

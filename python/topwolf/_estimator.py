@@ -15,11 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _core
+from ._batches import FromBatches
 from ._features import to_features, working_dtype
 from ._fitted import FittedClassifier, MatrixLike, Path
 from ._input import TrainingInput
 from ._labels import from_names
 from ._called import as_call, parameters_of
+from ._on_disk import to_train_on
 from ._observers import FRAMES, CallbackSupportMixin, Observed, fitting
 from ._paths import file_to_read
 from ._structure import from_arrays
@@ -40,7 +42,7 @@ class _Doubles(Interval):
 
 
 
-class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Linear multi-class SVM for top-k errors, with a certified duality gap.
 
     Minimises ``lambda / 2 ||W||^2 + 1 / N sum_i w_i loss(W x_i, y_i)`` (with `class_features` ``||V||^2``) with ``lambda = 1 / (C N)``, where ``N`` is the
@@ -119,6 +121,12 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
     n_jobs : int, default=None
         Threads. None: all cores the process may use, or OMP_NUM_THREADS. A forked child (multiprocessing, joblib, a
         server that loads before it forks) starts threads of its own.
+
+    memory : int or str, default=None
+        Bytes that the process may take in all: 8_000_000_000, or "500M" or "8G". Rows that :meth:`fit` is given as files or as
+        a memory map are then read by windows where they do not fit; the optimum and the certificate are those of rows in
+        memory. Python and its packages are counted as 240 MB, and labels and weights with the fit; what else your program
+        holds is not. None: what the system allows, and a memory map is read where it is.
 
     device : str, default="cpu"
         Who multiplies: "cpu", or the NVIDIA GPU "cuda", or the one of that number, "cuda:1", in a build with CUDA. The
@@ -205,6 +213,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
         "n_jobs": [Interval(numbers.Integral, None, _MOST_JOBS, closed="right"), None],
+        "memory": [Interval(numbers.Integral, 1, _LARGEST, closed="both"), str, None],
         "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -231,6 +240,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         class_weight: Mapping[Any, float] | str | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        memory: int | str | None = None,
         device: str = "cpu",
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -253,6 +263,7 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.memory = memory
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -262,8 +273,8 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
         """There is none: hasattr says so, and who asks is told what there is instead."""
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit: a certificate is about all rows at once. Fit to all rows together; "
-            "warm_start=True begins at the last dual where a parameter has changed, and rows may be files that lie on disk "
-            "(numpy.memmap)."
+            "warm_start=True begins at the last dual where a parameter has changed. Where rows are more than memory holds, "
+            "TopwolfClassifier leaves them in their files (memory=) or takes them in batches (fit_iter)."
         )
 
     def _html_repr(self):
@@ -279,8 +290,8 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
     @fitting
     def fit(
         self,
-        X: MatrixLike,
-        y: ArrayLike,
+        X: MatrixLike | Path | Sequence[Path],
+        y: ArrayLike | Path | Sequence[Path] | None = None,
         sample_weight: ArrayLike | None = None,
         eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
         callback: Callable[[_core.IterationRecord], bool | None] | None = None,
@@ -291,13 +302,17 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or names of files
             float32 and float64 rows, dense or CSR, and dense float16 and bfloat16 rows (`topwolf.bfloat16`) are read
             where they are; others are converted. Those of 16 bits are widened a few at a time: they are computed with,
             and have weights, in float32. A CSR matrix of which a quarter or more is non-zero is trained as dense rows,
-            for which it is copied.
-        y : array-like of shape (n_samples,)
-            Labels: integers, text, booleans, or floats that are whole numbers.
+            for which it is copied. Tables may have one Arrow column of lists of a fixed size in the place of one column a feature.
+            A file (.npy in C order, or .twd), a list of files, or a pattern such as ``"emb_*.npy"`` is one array after the
+            other, and is not loaded where `memory` has no room for it; a memory map (``np.load(path, mmap_mode="r")``)
+            neither, where `memory` is given. Their numbers are checked as they are read.
+        y : array-like of shape (n_samples,), or names of files
+            Labels: integers, text, booleans, or floats that are whole numbers. Where X is files: an array, a file (.npy, or
+            text with a label a line), a pattern, or a list as long as X; None: those that .twd files hold.
         sample_weight : array-like of shape (n_samples,), default=None
             At least 0. A weight of 2 is a row given twice, a weight of 0 a row left out.
         eval_set : list of (X, y), default=None
@@ -332,7 +347,8 @@ class TopwolfClassifier(TrainingInput, Observed, FittedClassifier, CallbackSuppo
 
     def _fit(self, X, y, sample_weight, eval_set, callback, margins, margin_default, last):
         """Of a blank estimator; what ended it from outside, such as KeyboardInterrupt, is returned."""
-        X, y, weights = self._rows(X, y, sample_weight)
+        self._memory()  # before any file is opened
+        X, y, weights = self._rows(*to_train_on(X, y, self.memory), sample_weight)
         options = self._options(len(y), margins, margin_default)
         options |= {"keep_dual": self.warm_start, "start": self._start(y, last)}
         features = to_features(X, watched=callback is not None)

@@ -2,9 +2,12 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
 from . import _core
+from ._arrow import arrow_rows
+from ._labels import Numbered
+from ._paths import are_files
 
 _MOST_COLUMNS = np.iinfo(np.int32).max - 1
 
@@ -13,9 +16,25 @@ _MOST_COLUMNS = np.iinfo(np.int32).max - 1
 bfloat16 = np.dtype([("bfloat16", "<u2")])
 
 
+class RowsOnDisk:
+    """Rows in files, which the extension reads by windows and checks as it does; `names`: of their columns."""
+
+    def __init__(self, features, source, names=None):
+        self.features, self.source, self.names = features, source, names
+        self.shape = (features.rows, features.cols)
+        self.dtype = bfloat16 if features.precision == "bfloat16" else np.dtype(features.precision)
+
+    def __len__(self):
+        return self.shape[0]
+
+
 def checked(estimator, X, y="no_validation", **how):
     """X, or X and y, as scikit-learn checks them: X float16, bfloat16, float32 or float64 where it is dense. No copy of these."""
-    X = sound(X)
+    if isinstance(X, RowsOnDisk):
+        return _checked_on_disk(estimator, X, y, how.get("reset", True))
+    if are_files(X):
+        raise ValueError("Rows are given by the names of files to TopwolfClassifier's fit and to predictions; here they must be in memory.")
+    X = sound(arrow_rows(X))
     if not _is_bfloat16(X):
         kinds = [np.float64, np.float32] if sparse.issparse(X) else [np.float64, np.float32, np.float16]
         return validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype=kinds, **how)
@@ -25,6 +44,27 @@ def checked(estimator, X, y="no_validation", **how):
     if not _core.bfloat16(_whole(bits)).finite:
         raise ValueError("Input X contains NaN, infinity or a value too large for bfloat16.")
     return (bits.view(bfloat16), *rest) if rest else bits.view(bfloat16)
+
+
+def _checked_on_disk(estimator, X, y, reset):
+    asked = not (isinstance(y, str) and y == "no_validation")
+    validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+    if reset and X.names is not None:
+        estimator.feature_names_in_ = X.names
+    if not asked:
+        return X
+    if not isinstance(y, Numbered):
+        y = _check_y(y, estimator=estimator)
+    check_consistent_length(X, y.numbers if isinstance(y, Numbered) else y)
+    return X, y
+
+
+def precision_of(X):
+    """What the extension calls the type of dense numbers; None of others, and of those in the other order of bytes."""
+    if _is_bfloat16(X):
+        return "bfloat16"
+    known = X.dtype.kind == "f" and X.dtype.itemsize in (2, 4, 8) and X.dtype.isnative
+    return X.dtype.name if known else None
 
 
 def working_dtype(X):
@@ -72,6 +112,8 @@ def _check_numbers(numbers, size, name):
 def to_features(X, watched=False):
     """X as `checked` returns it: float32 or float64, dense or CSR, or dense of 16 bits. `watched`: code of the caller's runs while
     the rows are used, and what it writes into indices must lead nobody out of the matrix."""
+    if isinstance(X, RowsOnDisk):
+        return X.features
     if X.shape[1] > _MOST_COLUMNS:
         raise ValueError(f"X has {X.shape[1]} features, but at most {_MOST_COLUMNS} are supported.")
     if not sparse.issparse(X):

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from . import _core
 from ._features import checked, to_features
 from ._labels import check_text, comparable, row_mean, to_names
+from ._on_disk import on_disk
 from ._paths import file_name
 from ._structure import check_class_features, costs_of
 from ._weights import Certified, Ready, constant_at, from_attributes, rounding_of, seal, sealed, to_attributes, without_claim
@@ -103,7 +104,7 @@ class FittedClassifier(Certified):
         features = fitted._features(X)
         labels = fitted._class_numbers(y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            sample_weight = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
         # The fit that was asked gets it, and not one that came meanwhile.
         fitted._set_temperature(fitted._predictor().calibrate(features, labels, sample_weight, fitted._threads()))
         return self
@@ -136,7 +137,8 @@ class FittedClassifier(Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or names of files
+            As for :meth:`fit`; files and memory maps are read by windows, here and wherever predictions are made.
         k : int, default=None
             From 1 to the number of classes. None: `k_`.
         return_scores : bool, default=False
@@ -331,7 +333,7 @@ class FittedClassifier(Certified):
 
     def _features(self, X):
         check_is_fitted(self)
-        return to_features(checked(self, X, reset=False))
+        return to_features(checked(self, on_disk(X), reset=False))
 
     def _check_k(self, k):
         k = self.k_ if k is None else k

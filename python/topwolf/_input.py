@@ -13,7 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 
 from . import _core
 from ._features import checked
-from ._labels import check_text
+from ._labels import Numbered, check_classes, check_text, numbered
+from ._on_disk import PROGRAM_BYTES, bytes_of
 from ._structure import check_class_features, check_margins, features_or_none
 
 
@@ -34,21 +35,24 @@ class TrainingInput:
     def _rows(self, X, y, sample_weight):
         """The rows, class numbers and weights to train on; sets the classes."""
         X, y = checked(self, X, y, order=None)
-        check_classification_targets(y)
-        self.classes_, y = np.unique(y, return_inverse=True)
-        check_text(self.classes_)
+        if isinstance(y, Numbered):
+            check_classes(y.classes)
+            check_text(y.classes)
+        else:
+            check_classification_targets(y)
+            y = numbered(y)
+        self.classes_, y = y
         if len(self.classes_) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]!r}"
             )
-        y = y.astype(np.int32).ravel()
         return X, y, self._row_weights(X, y, sample_weight)
 
     def _row_weights(self, X, y, sample_weight):
         if sample_weight is None and self.class_weight is None:
             return None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         if np.sum(weights) == 0:
             raise ValueError("Sample weights must contain at least one non-zero number.")
         if self.class_weight is None:
@@ -90,6 +94,8 @@ class TrainingInput:
             "time_limit": None if self.time_limit is None else float(self.time_limit),
             "bias": float(self.intercept_scaling) if self.fit_intercept else 0.0,
             "center": self._centred(),
+            "memory": self._memory(),
+            "program_bytes": PROGRAM_BYTES,
             "device": self.device,
             "threads": self._threads(),
             "seed": self._seed(),
@@ -111,6 +117,12 @@ class TrainingInput:
             return None
         dual, labels = last
         return dual if np.array_equal(labels, y) else None
+
+    def _memory(self):
+        memory = bytes_of(self.memory)
+        if memory is not None and memory <= PROGRAM_BYTES:
+            raise MemoryError(f"memory is {self.memory!r}, but Python and its packages alone are counted as {PROGRAM_BYTES / 1e6:.0f} MB.")
+        return memory
 
     def _seed(self):
         if self.random_state is None:

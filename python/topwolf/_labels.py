@@ -1,6 +1,12 @@
 """Class labels between NumPy and a model file, each in its own type."""
 
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 
 _KINDS = {"i": "integer", "u": "integer", "f": "real", "b": "boolean"}
@@ -15,6 +21,59 @@ def check_text(classes):
             label.encode()
         except UnicodeEncodeError:
             raise ValueError(f"The label {label!r} is not valid Unicode.") from None
+
+
+class Numbered(NamedTuple):
+    """Labels as numbers of classes, which are sorted."""
+
+    classes: np.ndarray
+    numbers: np.ndarray
+
+    @property
+    def shape(self):
+        return self.numbers.shape
+
+    def take(self, rows):
+        return Numbered(self.classes, self.numbers[rows])
+
+
+def check_classes(labels):
+    """ValueError for labels that scikit-learn takes for those of a regression; of some rows alone, or each class once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so many classes for so few rows
+        check_classification_targets(labels)
+
+
+def numbered(y):
+    """The same of an array of labels."""
+    classes, numbers = np.unique(y, return_inverse=True)
+    check_text(classes)
+    return Numbered(classes, numbers.astype(np.int32).ravel())
+
+
+class LabelNumbers:
+    """Labels that come some at a time, of which four bytes each are kept."""
+
+    def __init__(self):
+        self._number, self._parts = {}, []
+        self._classes = None
+
+    def add(self, y):
+        check_classes(y)
+        labels, place = np.unique(y, return_inverse=True)
+        check_text(labels)
+        if self._classes is not None and (labels.dtype.kind in "USO") != (self._classes.dtype.kind in "USO"):
+            raise ValueError(f"y holds labels of type {labels.dtype}, those of the batches before are of type {self._classes.dtype}.")
+        numbers = [self._number.setdefault(label, len(self._number)) for label in labels.tolist()]
+        self._parts.append(np.array(numbers, np.int32)[place.ravel()])
+        self._classes = labels if self._classes is None else np.unique(np.concatenate([self._classes, labels]))
+
+    def numbered(self):
+        """All of them."""
+        sorted_number = np.empty(len(self._number), np.int32)
+        for number, label in enumerate(self._classes.tolist()):
+            sorted_number[self._number[label]] = number
+        return Numbered(self._classes, sorted_number[np.concatenate(self._parts)])
 
 
 def to_names(classes):

@@ -10,6 +10,8 @@ from sklearn.base import _fit_context
 
 from . import _core
 from ._features import checked, to_features
+from ._labels import Numbered
+from ._on_disk import on_disk
 from ._weights import antisymmetric, bare_classifier
 
 try:
@@ -47,7 +49,7 @@ class Observed:
         if not isinstance(eval_set, (list, type(None))) or any(len(pair) != 2 for pair in eval_set or []):
             raise ValueError("eval_set must be a list of pairs: eval_set=[(X, y)].")
         for number, (X, y) in enumerate(eval_set or []):
-            X, y = checked(self, X, y, reset=False)
+            X, y = checked(self, on_disk(X), y, reset=False)
             errors = {f"top_{k}_error": [] for k in ks}
             evaluations[f"validation_{number}"] = (to_features(X, watched), self._class_numbers(y), errors)
         return evaluations
@@ -59,6 +61,8 @@ class Observed:
         context = self._init_callback_context(max_subtasks=None)
         if not context._callbacks:
             return callback
+        if isinstance(y, Numbered):  # of batches
+            y = y.classes[y.numbers]
         return _SetCallbacks(self, context, X, y, callback)
 
     @staticmethod

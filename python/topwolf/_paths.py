@@ -4,6 +4,15 @@ import errno
 import os
 
 
+def is_path(X):
+    return isinstance(X, (str, os.PathLike))
+
+
+def are_files(X):
+    """Whether rows, or labels, are given by the names of files."""
+    return is_path(X) or (isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_path, X)))
+
+
 def file_name(path):
     """The path as text. The system would end the name at a NUL, and read or replace another file."""
     name = os.fsdecode(path)

@@ -113,6 +113,8 @@ def probe(
     for name in ("C", "warm_start"):
         if name in options:
             raise ValueError(f"probe takes no {name}: Cs says which values are tried, each from the one before.")
+    if "memory" in options:
+        raise ValueError("probe takes no memory: its rows are in memory.")
     if X_val is None and refit is False:
         raise ValueError("refit=False needs X_val: on folds there is no one fit that the errors belong to.")
     if _core.metric_has_costs(scoring):

@@ -216,6 +216,12 @@ center, class_weight, n_jobs, device, random_state, verbose
     # What the classifier would ask its own parameters for.
     C = property(lambda self: getattr(self, "C_", 1.0))
     warm_start = False
+    memory = None
+
+    @property
+    def fit_iter(self) -> Any:  # type: ignore[override]
+        """There is none: folds need their rows in memory."""
+        raise AttributeError("TopwolfClassifierCV has no fit_iter: its folds need the rows in memory. TopwolfClassifier has one.")
 
     @fitting
     def fit(

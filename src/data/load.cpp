@@ -186,6 +186,16 @@ RawDataset open_raw(const LoadOptions& options) {
   return open_checked(std::move(raw), lenient);
 }
 
+RawDataset open_files(const std::vector<std::string>& paths, const std::vector<std::string>& labels,
+                      const LoadOptions& options) {
+  const IeeeArithmetic ieee;
+  ReadOptions lenient = options;
+  lenient.labels_optional = true;
+  RawDataset raw = open_rows(paths, labels, lenient);
+  if (!lenient.precision) lenient.precision = raw.rows->precision();
+  return open_checked(std::move(raw), lenient);
+}
+
 Dataset load_dataset(const LoadOptions& options) {
   return make_dataset(read_raw(options));
 }

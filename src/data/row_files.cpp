@@ -1,19 +1,14 @@
 #include "data/row_files.hpp"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include "core/fail.hpp"
 #include "data/byte_source.hpp"
-#include "data/labels.hpp"
 #include "data/npy.hpp"
 #include "data/rows.hpp"
-#include "data/text.hpp"
 #include "topwolf/on_disk.hpp"
 
 namespace topwolf {
@@ -57,9 +52,9 @@ class FileRows : public RowSource {
 
  protected:
   // After reading, so that what was read is of the file as it was opened.
-  void read_bytes(std::size_t offset, void* to, std::size_t count) const {
-    file_.read_exactly_at(offset, static_cast<char*>(to), count);
-    file_.check_unchanged();
+  static void read_bytes(const InputFile& file, std::size_t offset, void* to, std::size_t count) {
+    file.read_exactly_at(offset, static_cast<char*>(to), count);
+    file.check_unchanged();
   }
   const InputFile& file() const { return file_; }
 
@@ -80,7 +75,7 @@ class DenseInFile final : public FileRows {
   void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
     into_dense(to, [&](auto* values) {
       auto* const rows = values + place.value;
-      read_bytes(at(first), rows, bytes(count));
+      read_bytes(file(), at(first), rows, bytes(count));
       if (all_finite(rows, count * cols())) return;
       std::int64_t k = 0;
       while (std::isfinite(rows[k])) ++k;
@@ -104,7 +99,9 @@ class SparseInFile final : public FileRows {
         path_(what.path),
         row_begin_(*what.row_begin),
         column_(*what.column),
-        values_(what.values) {}
+        values_(what.values),
+        own_row_begin_(own_file(what.row_begin_path)),
+        own_column_(own_file(what.column_path)) {}
 
   bool sparse() const override { return true; }
   std::int64_t stored(std::int64_t first, std::int64_t count) const override {
@@ -119,24 +116,29 @@ class SparseInFile final : public FileRows {
   }
   void expect(std::int64_t first, std::int64_t count) const override {
     const auto from = static_cast<std::size_t>(bound(first)), values = static_cast<std::size_t>(stored(first, count));
-    file().expect(at_bound(first), static_cast<std::size_t>(count) * sizeof(std::int64_t));
-    file().expect(column_ + from * sizeof(std::int32_t), values * sizeof(std::int32_t));
+    bounds_file().expect(at_bound(first), static_cast<std::size_t>(count) * sizeof(std::int64_t));
+    column_file().expect(column_ + from * sizeof(std::int32_t), values * sizeof(std::int32_t));
     file().expect(values_ + from * size_of(precision()), values * size_of(precision()));
   }
 
  private:
+  static std::unique_ptr<const InputFile> own_file(const std::string& path) {
+    return path.empty() ? nullptr : std::make_unique<const InputFile>(path);
+  }
+  const InputFile& bounds_file() const { return own_row_begin_ ? *own_row_begin_ : file(); }
+  const InputFile& column_file() const { return own_column_ ? *own_column_ : file(); }
   std::size_t at_bound(std::int64_t row) const {
     return row_begin_ + static_cast<std::size_t>(row) * sizeof(std::int64_t);
   }
   std::int64_t bound(std::int64_t row) const {
     std::int64_t value = 0;
-    read_bytes(at_bound(row), &value, sizeof value);
+    read_bytes(bounds_file(), at_bound(row), &value, sizeof value);
     return value;
   }
   template <class T>
   void read_into(std::int64_t first, std::int64_t count, CsrStore<T>& to, Place place) const {
     std::vector<std::int64_t> bounds(static_cast<std::size_t>(count) + 1);
-    read_bytes(at_bound(first), bounds.data(), bounds.size() * sizeof(std::int64_t));
+    read_bytes(bounds_file(), at_bound(first), bounds.data(), bounds.size() * sizeof(std::int64_t));
     const std::int64_t begin = bounds.front(), stored = bounds.back() - begin;
     // Weights are indexed by columns without a look, and the store has room for what the bounds promised.
     const auto room = static_cast<std::int64_t>(to.values.size());
@@ -145,8 +147,8 @@ class SparseInFile final : public FileRows {
     }
     const auto from = static_cast<std::size_t>(begin), values = static_cast<std::size_t>(stored);
     std::int32_t* const column = to.column.data() + place.value;
-    read_bytes(column_ + from * sizeof(std::int32_t), column, values * sizeof(std::int32_t));
-    read_bytes(values_ + from * sizeof(T), to.values.data() + place.value, values * sizeof(T));
+    read_bytes(column_file(), column_ + from * sizeof(std::int32_t), column, values * sizeof(std::int32_t));
+    read_bytes(file(), values_ + from * sizeof(T), to.values.data() + place.value, values * sizeof(T));
     if (const T* const value = to.values.data() + place.value; !all_finite(value, stored)) {
       const std::int64_t k = std::find_if_not(value, value + stored, [](T x) { return std::isfinite(x); }) - value;
       const std::int64_t row = std::upper_bound(bounds.begin(), bounds.end(), begin + k) - bounds.begin() - 1;
@@ -164,6 +166,7 @@ class SparseInFile final : public FileRows {
 
   const std::string path_;
   const std::size_t row_begin_, column_, values_;
+  const std::unique_ptr<const InputFile> own_row_begin_, own_column_;
 };
 
 // Numbers of another type than what is asked for, or in the other order of bytes.
@@ -178,7 +181,7 @@ class ConvertedNpy final : public FileRows {
 
   void read(std::int64_t first, std::int64_t count, FeatureStore& to, Place place) const override {
     std::string bytes(static_cast<std::size_t>(count * row_bytes()), '\0');
-    read_bytes(at(first), bytes.data(), bytes.size());
+    read_bytes(file(), at(first), bytes.data(), bytes.size());
     const FeatureStore rows = npy_rows(array_, bytes, first, number_, path_);
     std::visit(
         [&]<class Store>(const Store& from) {
@@ -376,52 +379,6 @@ class MadeDense final : public RowSource {
   const SharedRows source_;
 };
 
-// ---- Files by name
-
-// The path itself, or what it matches where it is a pattern and no file.
-std::vector<std::string> files_of(const std::string& path) {
-  std::error_code error;
-  if (path.find_first_of("*?[") == std::string::npos || std::filesystem::exists(path, error)) return {path};
-  glob_t found{};
-  const int failed = ::glob(path.c_str(), 0, nullptr, &found);
-  std::vector<std::string> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  if (failed != 0 || files.empty()) fail(ErrorKind::io, "{}: no file matches", path);
-  return files;
-}
-
-void append_labels(const Labels& more, Labels& all, LabelTable& table) {
-  if (all.label.empty()) all.type = more.type;
-  if (all.type != more.type) all.type.reset();
-  std::vector<std::int32_t> number;
-  for (const std::string& spelling : more.spelling) number.push_back(table.add(spelling));
-  for (const std::int32_t label : more.label) {
-    all.label.push_back(label < 0 ? -1 : number[static_cast<std::size_t>(label)]);
-  }
-}
-
-void check_alike(const RowSource& first, const RowSource& part, const std::string& name, const std::string& path) {
-  if (part.cols() != first.cols() && !(part.sparse() && first.sparse())) {
-    fail(ErrorKind::data, "{}: the rows have {} features, but those of {} have {}", path, part.cols(), name,
-         first.cols());
-  }
-  if (part.sparse() != first.sparse() || part.precision() != first.precision()) {
-    fail(ErrorKind::data, "{}: the rows are {} {}, but those of {} are {} {}", path, part.sparse() ? "sparse" : "dense",
-         to_string(part.precision()), name, first.sparse() ? "sparse" : "dense", to_string(first.precision()));
-  }
-}
-
-SharedRows open_one(const std::string& path, const NumberChoice& number, RawDataset& raw) {
-  if (is_npy(peek_bytes(path, 8))) {
-    raw.source = path;
-    return open_npy_rows(path, number);
-  }
-  if (lower_case(path).ends_with(".twd")) return open_cache_rows(path, raw);
-  fail(ErrorKind::option,
-       "{}: only the rows of .npy and .twd files can stay on disk ({}); 'topwolf convert' makes them", path,
-       Field{"memory"});
-}
-
 }  // namespace
 
 SharedRows open_in_file(const RowsInFile& what) {
@@ -459,27 +416,29 @@ SharedRows rows_in_memory(Features X) {
   return std::make_shared<RowsInMemory>(std::move(X));
 }
 
-bool can_stay_on_disk(const std::string& path) {
-  const std::vector<std::string> files = files_of(path);
-  return std::all_of(files.begin(), files.end(), [](const std::string& file) {
-    const std::string head = peek_bytes(file, std::size_t{1} << 16);
-    if (!is_npy(head)) return !head.empty() && lower_case(file).ends_with(".twd");
-    const NpyArray array = parse_npy_header(head, file);
-    return !array.fortran_order && array.shape.size() == 2;
-  });
+namespace {
+
+void check_room(const std::string& path, std::uint64_t needed) {
+  if (const InputFile file(path); file.size() < needed) {
+    fail(ErrorKind::io, "{}: the file has {} bytes, but the array needs {}", path, file.size(), needed);
+  }
 }
 
-Features take_features(RawDataset& raw) {
-  return raw.rows ? Features(std::move(raw.rows)) : Features(std::move(raw.X));
+}  // namespace
+
+Features rows_in_files(const CsrInFiles& arrays) {
+  check_room(arrays.row_begin, (static_cast<std::uint64_t>(arrays.rows) + 1) * sizeof(std::int64_t));
+  const SharedRows rows = open_in_file(
+      {arrays.value, arrays.rows, arrays.cols, arrays.precision, 0, 0, 0, arrays.row_begin, arrays.column});
+  const auto stored = static_cast<std::uint64_t>(rows->stored(0, arrays.rows));
+  check_room(arrays.column, stored * sizeof(std::int32_t));
+  check_room(arrays.value, stored * size_of(arrays.precision));
+  return Features(rows);
 }
 
 Features rows_in_file(const ArrayInFile& array) {
-  const auto size =
-      static_cast<std::uint64_t>(array.rows) * static_cast<std::uint64_t>(array.cols) * size_of(array.precision);
-  if (const InputFile file(array.path); file.size() < array.offset + size) {
-    fail(ErrorKind::io, "{}: the file has {} bytes, but the array needs {}", array.path, file.size(),
-         array.offset + size);
-  }
+  check_room(array.path, array.offset + static_cast<std::uint64_t>(array.rows) *
+                                            static_cast<std::uint64_t>(array.cols) * size_of(array.precision));
   return Features(open_in_file({array.path, array.rows, array.cols, array.precision, array.offset}));
 }
 
@@ -493,50 +452,6 @@ SharedRows made_dense(SharedRows rows) {
 
 SharedRows changed(SharedRows rows, std::int64_t cols, Precision precision, RowChange change) {
   return std::make_shared<Changed>(std::move(rows), cols, precision, std::move(change));
-}
-
-RawDataset open_rows(const ReadOptions& options) {
-  const std::vector<std::string> files = files_of(options.path);
-  RawDataset raw;
-  Labels labels;
-  LabelTable table;
-  std::vector<SharedRows> parts;
-  for (const std::string& path : files) {
-    RawDataset one;
-    parts.push_back(open_one(path, options.number(), one));
-    check_alike(*parts.front(), *parts.back(), files.front(), path);
-    if (parts.size() == 1) raw.index_base = one.index_base;
-    append_labels({std::move(one.label), std::move(one.spelling), one.label_type}, labels, table);
-  }
-  // Sparse files are as wide as their largest index.
-  std::int64_t cols = 0;
-  for (const SharedRows& part : parts) cols = std::max(cols, part->cols());
-  for (SharedRows& part : parts) {
-    if (part->cols() < cols)
-      part = changed(part, cols, part->precision(),
-                     [cols](FeatureStore& rows) { std::visit([cols](auto& store) { store.cols = cols; }, rows); });
-  }
-  raw.rows = one_after_the_other(std::move(parts));
-  raw.source = options.path;
-  if (!options.labels_path.empty()) {
-    labels = {};
-    table = {};
-    for (const std::string& path : files_of(options.labels_path)) {
-      append_labels(read_label_file(path, options.max_unpacked), labels, table);
-    }
-    raw.label_source = options.labels_path;
-    if (static_cast<std::int64_t>(labels.label.size()) != raw.size()) {
-      fail(ErrorKind::data, "{}: there are {} labels for the {} rows of {}", options.labels_path, labels.label.size(),
-           raw.size(), options.path);
-    }
-  } else if (labels.label.empty() && !options.labels_optional) {
-    fail(ErrorKind::data, "{}: a .npy file holds features only; labels must come from a file of their own ({})",
-         options.path, Field{"labels_path"});
-  }
-  raw.label = std::move(labels.label);
-  raw.spelling = table.take();
-  raw.label_type = labels.type;
-  return raw;
 }
 
 }  // namespace topwolf

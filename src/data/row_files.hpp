@@ -18,16 +18,21 @@ using SharedRows = std::shared_ptr<const RowSource>;
 // ReadOptions::path or, where it is a pattern (*, ?, [...]) that names no file itself, all files that match, by name;
 // labels_path likewise. Rows, labels and all that belongs to them; nothing was converted.
 RawDataset open_rows(const ReadOptions& options);
+// The same of these files; paths and labels may be patterns.
+RawDataset open_rows(const std::vector<std::string>& paths, const std::vector<std::string>& labels,
+                     const ReadOptions& options);
 
 // ---- What they are made of
 
-// Rows whose numbers lie in a file as they lie in memory, from `values` on, a byte; CSR where there is a row_begin.
+// Rows whose numbers lie in a file as they lie in memory, from `values` on, a byte; CSR where there is a row_begin,
+// which may be in another file, as may the columns.
 struct RowsInFile {
   std::string path;
   std::int64_t rows = 0, cols = 0;
   Precision precision = Precision::float32;
   std::size_t values = 0;
   std::optional<std::size_t> row_begin{}, column{};
+  std::string row_begin_path{}, column_path{};  // "": the same file
 };
 SharedRows open_in_file(const RowsInFile& what);
 

@@ -61,11 +61,12 @@ struct Pile {
   std::vector<std::int64_t> count;   // sparse: of values, row by row
   std::vector<std::int32_t> column;  // sparse
   std::vector<T> values;
+  std::vector<std::int64_t> number;  // of the rows, where their order is wanted
   std::size_t bytes() const {
     return label.size() * sizeof(std::int32_t) + count.size() * sizeof(std::int64_t) +
-           column.size() * sizeof(std::int32_t) + values.size() * sizeof(T);
+           column.size() * sizeof(std::int32_t) + values.size() * sizeof(T) + number.size() * sizeof(std::int64_t);
   }
-  void clear() { label.clear(), count.clear(), column.clear(), values.clear(); }
+  void clear() { label.clear(), count.clear(), column.clear(), values.clear(), number.clear(); }
 };
 
 template <class T, class View>
@@ -88,12 +89,13 @@ class Writer {
     file_.put("spelling_end", 0, ends);
     if constexpr (sparse) file_.put("row_begin", 0, std::vector<std::int64_t>{0});
     find_regions();
+    if (options_.order) options_.order->resize(raw_.label.size());
     std::vector<Pile<T>> piles(static_cast<std::size_t>(deal_.parts()));
     const std::size_t most = static_cast<std::size_t>(options_.memory) / 4 / piles.size();
     each_window([&](std::int64_t first, const View& X) {
       for (std::int64_t i = 0; i < X.rows; ++i) {
         const auto p = static_cast<std::size_t>(deal_.part_of(first + i));
-        add_row(X, i, raw_.label[static_cast<std::size_t>(first + i)], piles[p]);
+        add_row(X, i, first + i, raw_.label[static_cast<std::size_t>(first + i)], piles[p]);
         if (piles[p].bytes() >= most) put(piles[p], regions_[p]);
       }
       tell(0.0, deal_.shuffled() ? 0.5 : 0.9, first + X.rows);
@@ -168,8 +170,9 @@ class Writer {
     }
   }
 
-  static void add_row(const View& X, std::int64_t i, std::int32_t label, Pile<T>& pile) {
+  void add_row(const View& X, std::int64_t i, std::int64_t number, std::int32_t label, Pile<T>& pile) const {
     const std::int64_t count = values_of(X, i);
+    if (options_.order) pile.number.push_back(number);
     pile.label.push_back(label);
     if constexpr (sparse) {
       const std::int64_t begin = X.row_begin[i];
@@ -186,6 +189,7 @@ class Writer {
   void put(Pile<T>& pile, Region& region) {
     const std::int64_t row = region.row + region.rows_done, value = region.value + region.values_done;
     file_.put("label", row, pile.label);
+    if (options_.order) std::copy(pile.number.begin(), pile.number.end(), options_.order->begin() + row);
     file_.put("values", value, pile.values);
     if constexpr (sparse) {
       file_.put("column", value, pile.column);
@@ -203,6 +207,8 @@ class Writer {
     Pile<T> from, to;
     file_.get("label", region.row, rows, from.label);
     file_.get("values", region.value, static_cast<std::size_t>(region.values), from.values);
+    from.number.resize(rows);  // 0 where nobody wants to know
+    if (options_.order) std::copy_n(options_.order->begin() + region.row, rows, from.number.begin());
     std::vector<std::int64_t> begin{region.value};
     if constexpr (sparse) {
       file_.get("column", region.value, static_cast<std::size_t>(region.values), from.column);
@@ -228,7 +234,8 @@ class Writer {
     }
     const std::size_t most = static_cast<std::size_t>(options_.memory) / 8;
     for (const std::int64_t i : order) {
-      add_row(X, i, from.label[static_cast<std::size_t>(i)], to);
+      const auto at = static_cast<std::size_t>(i);
+      add_row(X, i, from.number[at], from.label[at], to);
       if (to.bytes() >= most) put(to, back);
     }
     put(to, back);

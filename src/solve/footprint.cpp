@@ -88,6 +88,7 @@ Workload workload_of(const Problem& problem, std::int64_t stored, const TrainOpt
   work.stored = static_cast<double>(stored);
   work.class_columns = static_cast<double>(class_columns);
   work.entries = static_cast<double>(problem.loss.entries(problem.m));
+  work.program = static_cast<double>(options.program_bytes);
   work.faces = !problem.loss.entropic();
   work.holds_dual = options.keep_dual || problem.loss.smoothing > 0.0;
   work.threads = threads;
@@ -102,8 +103,8 @@ double rows_bytes(const Workload& work) {
 }
 
 double standing_bytes(const Workload& work) {
-  constexpr double program = 48e6, row = 2.0 * sizeof(std::int32_t) + 2.0 * wide;
-  return program + row * work.n;
+  constexpr double row = 2.0 * sizeof(std::int32_t) + 2.0 * wide;
+  return work.program + row * work.n;
 }
 
 namespace {

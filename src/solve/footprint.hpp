@@ -16,6 +16,7 @@ struct Workload {
   double class_columns;  // of the class features; 0: none
   double entries;        // of a direction of the loss, at most
   double condition;      // C times the mean squared row length, by which block's epochs grow; 0: not known yet
+  double program;        // bytes that it has before it trains
   bool sparse;
   bool faces;         // the dual set has some that block can step along; softmax keeps A away from them
   bool windows;       // the rows are on disk, and come by in windows

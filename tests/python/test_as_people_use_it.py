@@ -234,6 +234,8 @@ def watch(record: IterationRecord) -> bool:
     return bool(record.weights().max() > 1e9)
 
 clf.fit(X, y, callback=watch)
+assert_type(TopwolfClassifier(memory="1G").fit(["a.npy", "b.npy"], "y.npy"), TopwolfClassifier)
+assert_type(clf.fit_iter(lambda: [(X, y)], folder="."), TopwolfClassifier)
 """
 
 
