@@ -13,7 +13,18 @@ namespace TOPWOLF_FILE {
 using ::testing::HasSubstr;
 
 Workload dense(double n, double m, double d, double number = sizeof(float)) {
-  return {n, m, d, n * d, number, number, 0.0, 1.0, 0.0, false, true, false, false, 1, 1, 1};
+  Workload work{};
+  work.n = n;
+  work.m = m;
+  work.D = d;
+  work.stored = n * d;
+  work.stored_number = work.number = number;
+  work.entries = 1.0;
+  work.program = 48e6;
+  work.faces = true;
+  work.threads = work.workers = 1;
+  work.fits = 1;
+  return work;
 }
 
 ProcessMemory memory_of(double bytes) {
