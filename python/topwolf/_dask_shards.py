@@ -118,7 +118,7 @@ class Carrier:
         self.interrupt = None  # KeyboardInterrupt, for whoever looks after the fit
         self._asked, self._told = 0, []
         self._homes, self._tokens, self._described = {}, {}, {}
-        self._lost, self._missed = set(), []
+        self._lost, self._missed, self._tries = set(), [], 0
 
     def open(self):
         """Brings the rows to memory, a part to a shard; returns {"n": rows, "labels": those that occur} of each."""
@@ -152,14 +152,16 @@ class Carrier:
         told = list(self._told)
         parts = self.client.compute([self.parts[k] for k in numbers])
         self._wait(parts)
+        homes = self._first_homes(parts)
         opened = [
             self.client.submit(
                 _open, self.fit, k, part, told, self.classes, self._asked,
                 workers=[home], allow_other_workers=True, pure=False, key=f"topwolf-open-{uuid.uuid4().hex}",
             )
-            for k, part, home in zip(numbers, parts, self._first_homes(parts))
+            for k, part, home in zip(numbers, parts, homes)
         ]  # fmt: skip
-        found = [self._result(future) for future in opened]
+        self._wait(opened, homes)
+        found = [future.result() for future in opened]
         for one in found:
             self._homes[one["number"]], self._tokens[one["number"]] = one["home"], one["token"]
         return found
@@ -169,7 +171,7 @@ class Carrier:
             if self._described.setdefault(one["number"], one["described"]) != one["described"]:
                 raise RuntimeError(
                     f"A worker was lost, and the rows of shard {one['number']} came out otherwise when Dask computed them "
-                    "again. Persist the collection, or give files."
+                    "again. Seed what is random, or save the rows to files."
                 )
         self._lost.clear()
         return True
@@ -196,10 +198,16 @@ class Carrier:
 
     def _ask(self, question):
         """The answers of all, and where they are; None where a shard was not found, but may be there."""
+        if self._tries > 0:
+            alive = self.client.nthreads()
+            self._lost.update(k for k, home in self._homes.items() if home not in alive)
         shared = self._shared(question)
         answers = [self._submit(k, shared) for k in range(len(self.parts))]
         total = self._sum(answers, 0, len(answers))
-        answer, where = total if isinstance(total, tuple) else self._result(total)
+        if not isinstance(total, tuple):
+            self._wait([total], [home for k, home in self._homes.items() if k not in self._lost])
+            total = total.result()
+        answer, where = total
         absent = [k for k, there in where.items() if there is None and k not in self._lost]
         alive = self.client.nthreads() if absent else ()
         self._missed = absent if any(self._homes[k] in alive for k in absent) else []
@@ -241,7 +249,7 @@ class Carrier:
         """What attempt() returns; again where workers are lost meanwhile, or that is None."""
         last, killed = None, 0
         for tries in range(_MOST_TRIES):
-            self._missed = []
+            self._missed, self._tries = [], tries
             try:
                 done = attempt()
                 if done is not None:
@@ -266,12 +274,8 @@ class Carrier:
             "Workers of the Dask cluster were lost again and again at one question of a fit; they may lack memory."
         ) from last
 
-    def _result(self, future):
-        self._wait([future])
-        return future.result()
-
-    def _wait(self, futures):
-        """As long as there are workers."""
+    def _wait(self, futures, homes=()):
+        """As long as there are workers, these among them: while there was none, the scheduler took a pin to be strict."""
         alone = None
         while True:
             try:
@@ -279,8 +283,10 @@ class Carrier:
                     return distributed.wait(futures, timeout=_LOOK_S)
             except (TimeoutError, distributed.TimeoutError):
                 self._check_scheduler()
-            if self.client.nthreads():
+            if there := self.client.nthreads():
                 alone = None
+                if not set(homes) <= set(there):
+                    raise CancelledError("a worker is gone")
                 continue
             alone = alone or time.monotonic()
             if time.monotonic() - alone > _MOST_ALONE_S:

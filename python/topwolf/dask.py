@@ -135,8 +135,8 @@ class DaskTopwolfClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : dask.array.Array, dask.dataframe.DataFrame, or list of file names
             Chunks of rows, also of sizes that are not known; blocks may be SciPy's CSR. Files are read by the workers, who must
-            all find them: .npy, .npz, .twd, LIBSVM text or CSV. Without ``persist()`` the rows of a lost worker are computed
-            or read again, and must come out the same.
+            all find them: .npy, .npz, .twd, LIBSVM text or CSV. The rows of a lost worker are computed or read again, and must
+            come out the same.
         y : dask.array.Array, dask.dataframe.Series, or list of file names
             Labels, in chunks that go with those of X. Of files: one of labels for each, or None where X has them.
         sample_weight : dask.array.Array or dask.dataframe.Series, default=None
@@ -304,7 +304,10 @@ def _take(local, carrier, options, result):
 
 
 def _example(local):
-    return np.zeros((1, local.n_features_in_), np.float32)
+    """One row."""
+    row = np.zeros((1, local.n_features_in_), np.float32)
+    names = getattr(local, "feature_names_in_", None)
+    return row if names is None else _framed(row, None, names)
 
 
 def _predict(rows, local, method, arguments):
@@ -317,7 +320,7 @@ def _predict_frame(frame, local, method, arguments):
     return _framed(_predict(frame, local, method, arguments), frame.index)
 
 
-def _framed(values, index):
+def _framed(values, index, names=None):
     import pandas
 
-    return pandas.Series(values, index=index) if values.ndim == 1 else pandas.DataFrame(values, index=index)
+    return pandas.Series(values, index=index) if values.ndim == 1 else pandas.DataFrame(values, index=index, columns=names)

@@ -401,7 +401,7 @@ def test_only_block_goes_on_without_a_worker():
     X, y = rows()
     with cluster(1) as started, Client(started, set_as_default=False) as connected:
         look, killed = kills(random.Random(0), connected, 2)
-        with pytest.raises(OSError, match="only block goes on without it"):
+        with pytest.raises(OSError, match="only solver='block' goes on without it"):
             DaskTopwolfClassifier(solver="apg", tol=1e-9, client=connected).fit(*in_chunks(X, y), callback=look)
         assert killed
 
