@@ -25,7 +25,7 @@ from ._features import to_features
 
 _MOST_TRIES = 40  # with pauses of up to a second
 _MOST_KILLED = 5  # tries at which Dask gave a task up because it had killed every worker that it ran on
-_MOST_ALONE_S = 60.0  # without any worker
+_MOST_ALONE_S = 300.0  # without any worker
 _LOOK_S = 2.0
 _LARGE = 10_000  # bytes: what is larger goes to workers, not to the scheduler
 _LEFT_BEHIND_S = 3600.0  # by a client that was killed

@@ -246,12 +246,13 @@ class DaskTopwolfClassifier(ClassifierMixin, BaseEstimator):
         if not is_array(X) and not is_frame(X):
             return getattr(self.local_, method)(X, *arguments)
         example = getattr(self.local_, method)(_example(self.local_), *arguments)
-        model = delayed(self.local_, pure=True, traverse=False)
         if is_frame(X):
-            return X.map_partitions(_predict_frame, model, method, arguments, meta=_framed(example[:0], X._meta.index[:0]))
+            meta = _framed(example[:0], X._meta.index[:0])
+            return X.map_partitions(_predict_frame, self.local_, method, arguments, meta=meta)
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         shape = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (X.chunks[0], example.shape[1:])}
+        model = delayed(self.local_, pure=True, traverse=False)
         return X.map_blocks(_predict, model, method, arguments, dtype=example.dtype, meta=example[:0], **shape)
 
 
