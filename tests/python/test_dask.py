@@ -26,6 +26,8 @@ from topwolf import _core
 from topwolf.dask import DaskTopwolfClassifier
 
 KILLS = int(os.environ.get("TOPWOLF_KILLS", "3"))
+# Dask's own cluster gives a worker up for good where it is killed twice within this time.
+dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 
 
