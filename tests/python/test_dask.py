@@ -106,10 +106,10 @@ def test_the_command_line_finds_the_same_on_the_same_shards(client, tmp_path):
 
 def test_two_fits_at_once_are_each_what_they_are_alone(client):
     X, y = rows()
-    alone, found = [fit(X, y, C=C) for C in (0.005, 0.001)], {}
+    alone, found = [fit(X, y, 300, C=C) for C in (0.005, 0.001)], {}
 
     def one(C):
-        found[C] = fit(X, y, C=C, client=client)
+        found[C] = fit(X, y, 300, C=C, client=client)
 
     threads = [threading.Thread(target=one, args=[C]) for C in (0.005, 0.001)]
     for thread in threads:
@@ -229,7 +229,7 @@ def test_uneven_chunks(client, chunks):
 def test_labels_of_any_kind_and_a_class_on_one_shard_alone(client):
     X, y = rows()
     for labels in (NAMES[y], NAMES[y].astype(object), np.array([-7, 3, 10, 2, 1000])[y], y.astype(float), np.where(np.arange(600) >= 595, 77, y)):
-        clf = fit(X, labels)
+        clf = fit(X, labels, chunks=300)
         assert clf.classes_.tolist() == np.unique(labels).tolist() and clf.classes_.dtype == labels.dtype
         expect_certified(clf, X, labels)
 
