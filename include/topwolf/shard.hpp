@@ -77,6 +77,9 @@ class ShardsHere final : public Shards {
 // features. Shards that are lost cost time, and only block goes on without them.
 TrainResult train(Shards& shards, const TrainOptions& options = {}, const Observer& observer = {});
 
+// As objective(), of the rows of all shards. What they were told and their duals are gone then.
+double objective(Shards& shards, const TrainOptions& options, const std::vector<double>& W);
+
 // The rows of a file as those of a shard, which may be of one class; normalised as asked, but not by maxima of columns,
 // which depend on the other files.
 Dataset load_shard(const LoadOptions& options, NormalizeKind normalize = NormalizeKind::none);

@@ -108,4 +108,5 @@ NB_MODULE(_core, module) {
   python::bind_model(module);
   python::bind_train(module);
   python::bind_report(module);
+  python::bind_shards(module);
 }

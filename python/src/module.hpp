@@ -95,5 +95,6 @@ void bind_features(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_train(nb::module_& module);
 void bind_report(nb::module_& module);
+void bind_shards(nb::module_& module);
 
 }  // namespace topwolf::python

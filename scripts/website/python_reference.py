@@ -2,8 +2,9 @@
 import inspect
 
 import topwolf
+import topwolf.dask
 
-CLASSES = ["TopwolfClassifier", "TopwolfClassifierCV", "TopwolfJointClassifier"]
+CLASSES = {"TopwolfClassifier": topwolf, "TopwolfClassifierCV": topwolf, "TopwolfJointClassifier": topwolf, "DaskTopwolfClassifier": topwolf.dask}
 
 
 def members(cls):
@@ -24,13 +25,13 @@ def write(sources):
     folder.mkdir(parents=True)
     index = ["# Python\n", "| | |", "|---|---|"]
     pages = []
-    for name in CLASSES:
-        cls = getattr(topwolf, name)
+    for name, module in CLASSES.items():
+        cls, full = getattr(module, name), f"{module.__name__}.{name}"
         first = inspect.getdoc(cls).split("\n\n")[0].replace("\n", " ")
         first = first.replace(":class:", "").replace("`", "").replace("~", "")
         index.append(f"| [{name}]({name}.md) | {first} |")
-        methods = "".join(f".. automethod:: topwolf.{name}.{method}\n\n" for method in members(cls))
-        (folder / f"{name}.md").write_text(f"# {name}\n\n```{{eval-rst}}\n.. autoclass:: topwolf.{name}\n\n{methods}```\n")
+        methods = "".join(f".. automethod:: {full}.{method}\n\n" for method in members(cls))
+        (folder / f"{name}.md").write_text(f"# {name}\n\n```{{eval-rst}}\n.. autoclass:: {full}\n\n{methods}```\n")
         pages.append(name)
     others = sorted(set(topwolf.__all__) - set(CLASSES) - {"__version__", "bfloat16"})
     blocks = []

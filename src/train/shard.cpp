@@ -139,6 +139,7 @@ std::string Shard::answer(std::string_view question) {
 }
 
 std::string Shard::add(std::string_view left, std::string_view right) {
+  const IeeeArithmetic ieee;
   ShardAnswer sum = unpack_answer(left);
   topwolf::add(unpack_answer(right), sum);
   return pack(std::move(sum));

@@ -13,6 +13,7 @@
 #include "engine/device_name.hpp"
 #include "engine/shards/sharded_engine.hpp"
 #include "solve/method.hpp"
+#include "solve/objective.hpp"
 #include "solve/solvers.hpp"
 #include "topwolf/dual.hpp"
 #include "topwolf/shard.hpp"
@@ -238,6 +239,15 @@ class Job {
     return out;
   }
 
+  // At weights as a model has them, whose mean is exact but for a rounding of its terms.
+  double primal(const std::vector<double>& W) {
+    if (static_cast<std::int64_t>(W.size()) != engine_->geometry().dimension) {
+      fail(ErrorKind::data, "there are {} weights, but {} are needed", W.size(), engine_->geometry().dimension);
+    }
+    constexpr double doubt = 16.0 * unit_roundoff;
+    return primal_bound(problem_, weight_length(problem_, W, doubt).most, engine_->loss_sum(W, {}));
+  }
+
   // What a checkpoint must be of.
   Identity identity() const {
     return {{"the command", "train on shards"},
@@ -305,6 +315,19 @@ std::unique_ptr<Job> begun(Shards& shards, const TrainOptions& options) {
 }
 
 }  // namespace
+
+double objective(Shards& shards, const TrainOptions& options, const std::vector<double>& W) {
+  const IeeeArithmetic ieee;
+  check_sharded(options);
+  constexpr int most_tries = 100;
+  for (int tries = 1;; ++tries) {
+    try {
+      return Job(shards, options).primal(W);
+    } catch (const ShardLost&) {
+      if (tries == most_tries) fail(ErrorKind::io, "shards were lost {} times before they were asked", tries);
+    }
+  }
+}
 
 TrainResult train(Shards& shards, const TrainOptions& asked, const Observer& observer) {
   const IeeeArithmetic ieee;

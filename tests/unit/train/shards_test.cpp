@@ -220,6 +220,29 @@ TEST(Shards, WhatIsLostCostsTimeAndNotTruth) {
   EXPECT_GT(losses, 50);
 }
 
+// As a model has them, at weights that nobody has trained; whatever is lost meanwhile.
+TEST(Shards, TheObjectiveIsThatOfAllRows) {
+  Dataset data = rows_of({});
+  for (std::int64_t i = 0; i < data.X.rows(); ++i) data.weights.push_back(1.0 + 0.5 * (i % 3));
+  for (const char* loss : {"max-hinge", "top-k:2", "softmax"}) {
+    for (const bool center : {false, true}) {
+      SCOPED_TRACE(std::string(loss) + (center ? ", centred" : ""));
+      TrainOptions options = options_of(loss);
+      options.bias = 1.0;
+      options.center = center;
+      std::vector<double> W;
+      for (int at = 0; at < 5 * 8; ++at) W.push_back(0.25 * (at % 11) - 1.0);
+      const double whole = objective(data, options, W);
+      ShardsHere here(shards_of(data, even(data.X.rows(), 3)));
+      EXPECT_NEAR(objective(here, options, W), whole, 1e-12 * whole);
+      Forgetful forgetful(data, even(data.X.rows(), 4), 1, 3);
+      EXPECT_NEAR(objective(forgetful, options, W), whole, 1e-12 * whole);
+      W.pop_back();
+      EXPECT_THROW(objective(here, options, W), Error);
+    }
+  }
+}
+
 TEST(Shards, OtherSolversEndWhereOneIsLost) {
   const Dataset data = rows_of({});
   TrainOptions options = options_of();
