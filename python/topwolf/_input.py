@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 from . import _core
 from ._features import checked
 from ._labels import check_text
+from ._oracle import asked
 from ._structure import check_class_features, check_margins, features_or_none
 
 
@@ -74,7 +75,7 @@ class TrainingInput:
             if cost.shape != (m, m):
                 raise ValueError(f"cost_matrix has shape {cost.shape}, but {m} classes need ({m}, {m}).")
         return {
-            "loss": self.loss,
+            "loss": asked(self.loss),
             "k": None if k is None else int(k),
             "rho": rho,
             "cost_matrix": cost,

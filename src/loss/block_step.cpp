@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "loss/oracle.hpp"
 #include "loss/row.hpp"
 #include "loss/select.hpp"
 #include "loss/softmax.hpp"
@@ -37,6 +38,7 @@ template <class T>
 double plain_loss(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
                   SparseRow& best, RowScratch& scratch) {
   if (loss.entropic()) return softmax_value(loss, delta, s, m, y, scratch);
+  if (loss.oracle) return oracle_value(loss, delta, s, m, y, scratch);
   if (loss.K() > 1) return vertex(loss, delta, s, m, y, best, scratch).phi;
   const double s_y = static_cast<double>(s[y]);
   margin_keys(delta, s, m, -s_y, 1.0, scratch.key);
@@ -51,7 +53,10 @@ double plain_loss(const Loss& loss, const RowMargins& delta, const T* s, std::in
 // worth itself, and r_j^2 / (2 smoothing) for every beta_j that could grow, or fall.
 LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s, std::int64_t m, std::int64_t y,
                      SparseRow& best, RowScratch& scratch) {
-  if (loss.smoothing == 0.0) return {plain_loss(loss, delta, s, m, y, best, scratch), loss.rho_sum()};
+  if (loss.smoothing == 0.0) {
+    const double phi = plain_loss(loss, delta, s, m, y, best, scratch);
+    return {phi, loss.rho_sum(), oracle_rounding(loss, scratch)};
+  }
   const double value = envelope(loss, delta, s, m, y, best, scratch), norm2 = squared_norm(best);
   double beta_sum = 0.0;
   scratch.a.assign(s, s + m);
@@ -69,7 +74,7 @@ LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s,
   for (const double r : scratch.key) left += r > 0.0 ? r * r : 0.0;
   const double nearby = value + left / (2.0 * loss.smoothing);
   const double moved = plain_loss(loss, delta, scratch.a.data(), m, y, best, scratch) + 0.5 * loss.smoothing * norm2;
-  return {std::min(nearby, moved), beta_sum};
+  return {std::min(nearby, moved), beta_sum, oracle_rounding(loss, scratch)};
 }
 
 template <class T>

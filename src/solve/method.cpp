@@ -58,7 +58,7 @@ bool choose_gram(const Workload& work, ScoresName asked, bool gpu, const Process
 // badly the problem is conditioned. Block ascent has a row's visit to pay for every row and epoch.
 bool suits_newton(const Workload& work) {
   constexpr double rows_per_weight = 5000.0;
-  return work.class_columns == 0.0 && work.n >= rows_per_weight * work.m * work.D;
+  return work.class_columns == 0.0 && !work.by_oracle && work.n >= rows_per_weight * work.m * work.D;
 }
 
 // Few weights, and a problem so badly conditioned that block ascent takes hundreds of epochs where newton takes thirty

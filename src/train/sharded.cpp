@@ -139,6 +139,11 @@ Sentence sorted(const std::vector<ShardRows>& shards, const ShardPlan& plan) {
 }
 
 Problem problem_of(const std::vector<ShardRows>& shards, const ShardPlan& plan, const TrainOptions& options) {
+  if (options.loss.name == LossName::oracle) {
+    fail(ErrorKind::option,
+         "the loss {} is known by its oracle, which is asked where the rows are: not in several places",
+         options.loss.title);
+  }
   Problem problem;
   for (const ShardRows& shard : shards) problem.n += shard.n;
   problem.d = plan.d;

@@ -14,6 +14,7 @@ SAYS = {
     "05_compare_losses": "weighted_usunier: top-1 error",
     "06_unseen_classes": "10 kinds never seen:",
     "07_probe": "sharp: <Probe: C=",
+    "08_custom_loss": "The claim holds, if the oracle is right",
 }
 
 

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <variant>
 #include <vector>
 
 #include "support/exact_projection.hpp"
+#include "support/oracles.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf::testing {
@@ -22,7 +24,13 @@ class Referee {
   // mean: of a model of centred rows; empty: none.
   Referee(const Dataset& data, const LossSpec& spec, const Loss& loss, double lambda, double bias,
           const std::vector<double>& mean = {})
-      : data_(data), spec_(spec), loss_(loss), lambda_(lambda), n_(data.X.rows()), m_(data.classes.size()) {
+      : data_(data),
+        spec_(spec),
+        loss_(known_as(loss)),
+        groups_(groups_of(loss)),
+        lambda_(lambda),
+        n_(data.X.rows()),
+        m_(data.classes.size()) {
     for (std::int64_t i = 0; i < n_; ++i) N_ += omega(i);
     X_ = dense(data.X);
     if (data.class_features.rows() > 0) phi_ = dense(data.class_features);
@@ -94,8 +102,9 @@ class Referee {
         sum += exact::Rational(static_cast<double>(alpha));
         if (j != data_.y[at(i)]) beta.push_back(-exact::Rational(static_cast<double>(alpha)));
       });
+      if (groups_) worst = std::max(worst, group_miss(A, i));
       beta.resize(static_cast<std::size_t>(m_ - 1), 0);
-      worst = std::max(worst, exact::infeasibility(loss_, beta).get_d());
+      if (!groups_) worst = std::max(worst, exact::infeasibility(loss_, beta).get_d());
       worst = std::max(worst, std::abs(sum.get_d()) / loss_.rho_sum());
     }
     return worst;
@@ -158,7 +167,78 @@ class Referee {
       z.push_back(sum);
     }
     if (spec_.name == LossName::softmax) return log_sum(z);
+    if (groups_) return group_loss(z, y);
     return loss_.smoothing > 0.0 ? envelope(z) : plain(z);
+  }
+
+  std::size_t group(std::size_t place, std::int64_t y) const {  // of the place-th class other than y
+    return groups_->group()[place + (place >= at(y) ? 1 : 0)];
+  }
+
+  // Every group's largest violation, or, where beta_j = z_j / smoothing - T - the price of its group, the envelope.
+  Real group_loss(const Row& z, std::int64_t y) const {
+    const std::size_t groups = groups_->weight().size();
+    if (loss_.smoothing == 0.0) {
+      Row worst(groups, 0.0L);
+      for (std::size_t p = 0; p < z.size(); ++p) worst[group(p, y)] = std::max(worst[group(p, y)], z[p]);
+      Real sum = 0.0L;
+      for (std::size_t g = 0; g < groups; ++g) sum += groups_->weight()[g] * worst[g];
+      return sum;
+    }
+    const Real sigma = loss_.smoothing;
+    Row beta(z.size());
+    const auto fill = [&](Real T) {
+      Real all = 0.0L;
+      for (std::size_t g = 0; g < groups; ++g) {
+        // The largest of a group gets `most`, the others less by as much as they are smaller: large parts never meet.
+        Real top = -std::numeric_limits<Real>::infinity();
+        for (std::size_t p = 0; p < z.size(); ++p) top = group(p, y) == g ? std::max(top, z[p]) : top;
+        const auto filled = [&](Real most) {
+          Real sum = 0.0L;
+          for (std::size_t p = 0; p < z.size(); ++p) {
+            if (group(p, y) == g) sum += beta[p] = std::max(0.0L, most + (z[p] - top) / sigma);
+          }
+          return sum;
+        };
+        const Real weight = groups_->weight()[g];
+        Real low = 0.0L, high = std::min(weight, top / sigma - T);
+        Real sum = filled(high);
+        for (int halving = 0; sum > weight && halving < 300; ++halving) {
+          const Real middle = low + (high - low) / 2;
+          if (middle <= low || middle >= high) break;
+          (filled(middle) > weight ? high : low) = middle;
+        }
+        all += sum > weight ? filled(low) : sum;  // within the weight, so that it is a point of the set
+      }
+      return all;
+    };
+    Real low = 0.0L, high = groups_->reach() + 1.0L;
+    for (int halving = 0; halving < 300; ++halving) {
+      const Real middle = low + (high - low) / 2;
+      (fill(middle) > middle ? low : high) = middle;
+    }
+    fill(high);
+    Real linear = 0.0L, norm2 = 0.0L, sum = 0.0L;
+    for (std::size_t p = 0; p < z.size(); ++p) {
+      linear += beta[p] * z[p];
+      norm2 += beta[p] * beta[p];
+      sum += beta[p];
+    }
+    return linear - 0.5L * sigma * (norm2 + sum * sum);
+  }
+
+  double group_miss(const SparseRows& A, std::int64_t i) const {
+    std::vector<exact::Rational> sum(groups_->weight().size(), 0);
+    double worst = 0.0;
+    for_row(A, i, [&](std::int64_t j, Real alpha) {
+      if (j == data_.y[at(i)]) return;
+      worst = std::max(worst, static_cast<double>(alpha));
+      sum[groups_->group()[at(j)]] -= exact::Rational(static_cast<double>(alpha));
+    });
+    for (std::size_t g = 0; g < sum.size(); ++g) {
+      worst = std::max(worst, exact::Rational(sum[g] - exact::Rational(groups_->weight()[g])).get_d());
+    }
+    return worst / groups_->reach();
   }
 
   // T log(1 + sum of e^(z_j / T)), from the largest on.
@@ -223,6 +303,7 @@ class Referee {
   const Dataset& data_;
   const LossSpec spec_;
   const Loss loss_;
+  const GroupHinge* const groups_;  // null: a family's loss
   const double lambda_;
   const std::int64_t n_, m_;
   Real N_ = 0.0L;
