@@ -223,7 +223,8 @@ TEST(SolverContract, NewtonIsRefusedWhereItCannotBe) {
     ++refused;
   }
   EXPECT_GE(refused, share_weights);
-  const auto oracle = EngineCase(testing::engine_kinds().front(), testing::contract_losses().back(), {}).engine();
+  const Loss of_oracle = testing::loss_of_oracle(testing::three_groups(6), 6, 0.0);
+  const auto oracle = EngineCase({"Dense32", testing::Storage::dense32}, of_oracle, {}).engine();
   EXPECT_THROW(make_solver(SolverName::newton, {}, *oracle, {}, 1), Error);
 }
 

@@ -127,12 +127,14 @@ inline std::vector<Loss> contract_losses() {
     out.push_back({Family::usunier, {0.5, 0.3, 0.2}, smoothing});
   }
   out.push_back({Family::usunier, {1.0}, 0.0, 0.7});
+#ifndef TOPWOLF_TESTS_ON_CUDA
   for (const double smoothing : {0.0, 0.1}) {
     const Loss top_k{Family::top_k, Vector(3, 1.0 / 3)};
     out.push_back(loss_of_oracle(three_groups(6), 6, smoothing));
     out.push_back(loss_of_oracle(std::make_shared<KnownOracle>(top_k), 6, smoothing));
     out.push_back(loss_of_oracle(std::make_shared<KnownOracle>(top_k, &known_projection), 6, smoothing));
   }
+#endif
   return out;
 }
 
