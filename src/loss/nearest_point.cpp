@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "loss/oracle.hpp"
 
@@ -16,6 +17,14 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 double inner_product(const double* a, const double* b, std::size_t m) {
   double sum = 0.0;
   for (std::size_t j = 0; j < m; ++j) sum += a[j] * b[j];
+  return sum;
+}
+
+// The squared length without the part along (1, .., 1), which no point of Q changes.
+double spread(const std::vector<double>& v) {
+  const double mean = std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+  double sum = 0.0;
+  for (const double x : v) sum += (x - mean) * (x - mean);
   return sum;
 }
 
@@ -172,7 +181,7 @@ void settle(OracleScratch& at, double enough) {
 }  // namespace
 
 void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
-  const std::size_t m = at.target.size(), most_calls = 200 + 10 * m;
+  const std::size_t m = at.target.size(), most_calls = 1000 + 100 * m;  // a polytope's facets can be many and small
   const double reach = loss.rho.front();
   double furthest = reach;
   for (const double x : at.target) furthest = std::max(furthest, std::abs(x));
@@ -182,9 +191,9 @@ void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
   at.gram.assign(1, 0.0);
   at.point.assign(m, 0.0);
   at.residual = at.target;
-  double least_gap = std::numeric_limits<double>::infinity();
-  int vain = 0;  // since the gap was halved, how often a vertex was named that is known
-  for (std::size_t call = 0; call < most_calls; ++call) {
+  double least_gap = std::numeric_limits<double>::infinity(), least_apart = least_gap;
+  std::size_t again = 0, vain = 0;
+  for (std::size_t call = 0; call < most_calls && again <= 3 && vain <= m + 20; ++call) {
     const double size = aim(at, y);
     if (!(size > 4.0 * epsilon * furthest)) return;
     ask_vertex(loss, y, at);
@@ -192,14 +201,15 @@ void find_nearest(const Loss& loss, std::int64_t y, OracleScratch& at) {
     for (std::size_t j = 0; j < m; ++j) gap += at.residual[j] * (at.u[j] - at.point[j]);
     const double nothing = 2.0 * epsilon * reach * size;
     if (!(gap > nothing)) return;
+    // The gap may rise on the way, but the point comes nearer with every vertex, until rounding is all there is.
+    const double apart = spread(at.residual);
+    const bool nearer = apart < (1.0 - 4.0 * epsilon) * least_apart;
     bool known = false;
     const std::size_t place = place_of(at, 1e-13 * reach, known);
-    if (gap < 0.5 * least_gap) {
-      least_gap = gap;
-      vain = 0;
-    } else if (known && ++vain > 3) {
-      return;  // rounding is all that is left
-    }
+    again = gap < 0.5 * least_gap ? 0 : again + known;
+    vain = nearer ? 0 : vain + 1;
+    least_apart = std::min(least_apart, apart);
+    least_gap = std::min(least_gap, gap);
     // The exact step of Frank and Wolfe, so that no vertex is without weight.
     if (at.weights[place] == 0.0) {
       double length2 = 0.0;

@@ -151,6 +151,22 @@ double rounding_at(const Loss& loss, const std::vector<double>& z) {
   return unit_roundoff * static_cast<double>(2 * z.size() + 32) * loss.rho.front() * largest_size(z);
 }
 
+EnvelopeRounding envelope_rounding(const Loss& loss, const double* s, std::int64_t m, double beta_sum,
+                                   const std::vector<double>& r) {
+  if (!loss.oracle) return {};
+  const double terms = static_cast<double>(2 * m + 32), moved = loss.smoothing * beta_sum;
+  double longest = 0.0;
+  for (std::int64_t j = 0; j < m; ++j) longest = std::max(longest, std::abs(s[j]));
+  // beta_sum is itself a sum of m terms, and no z_j is further from r_j than twice `moved`.
+  const double of_scores = unit_roundoff * (8.0 * longest + terms * moved), largest = largest_size(r) + 2.0 * moved;
+  EnvelopeRounding lost;
+  lost.slope = of_scores + 4.0 * unit_roundoff * largest;
+  lost.nearby = beta_sum * (of_scores + unit_roundoff * terms * (largest + moved));
+  lost.part = unit_roundoff * terms;
+  lost.moved = loss.rho_sum() * of_scores + unit_roundoff * terms * moved * beta_sum;
+  return lost;
+}
+
 bool oracle_project(const Loss& loss, std::int64_t y, SparseRow& alpha, RowScratch& scratch) {
   OracleScratch& at = scratch.oracle;
   constexpr double most = 1e100;  // its square is a number

@@ -19,6 +19,17 @@ double oracle_value(const Loss& loss, const RowMargins& delta, const T* s, std::
 inline double oracle_rounding(const Loss& loss, const RowScratch& scratch);
 double rounding_at(const Loss& loss, const std::vector<double>& z);
 
+// G5: what rounding may have taken from the bounds on an oracle's envelope, which are made of sums of m terms; all 0 of
+// other losses.
+struct EnvelopeRounding {
+  double slope = 0.0;   // from each r_j
+  double nearby = 0.0;  // from what alpha is worth
+  double part = 0.0;    // of a sum of squares
+  double moved = 0.0;   // from the loss at s + smoothing alpha, because of its scores, and from the square
+};
+EnvelopeRounding envelope_rounding(const Loss& loss, const double* s, std::int64_t m, double beta_sum,
+                                   const std::vector<double>& r);
+
 // L5, from the keys b_j = a_y - a_j in the scratch: by the oracle's own projection, or from vertices. False where they
 // are too large to be added up.
 bool oracle_project(const Loss& loss, std::int64_t y, SparseRow& alpha, RowScratch& scratch);

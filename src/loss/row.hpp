@@ -136,7 +136,7 @@ double envelope(const Loss& loss, const RowMargins& delta, const T* s, std::int6
 // L4. The loss, or a number that the envelope is not above and equals but for rounding.
 struct LossBound {
   double phi;
-  double beta_sum;        // of the vertex or maximiser, at most: how fast phi can grow with the scores
+  double beta_sum;        // how fast phi can grow with the scores: of the vertex or maximiser, at most
   double rounding = 0.0;  // of an oracle's own sum; others are known to lose a few roundings of phi
 };
 LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s, std::int64_t m, std::int64_t y,

@@ -81,21 +81,21 @@ long double oracle_bound(const Loss& loss, const LongRow& z, std::int64_t y) {
 namespace {
 
 // Of all points sum_i weight_i vertex_i with weights of sum 1, below 0 or not, the one nearest to that of b: the change
-// of the weights, by Gauss and Jordan on the conditions that no vertex leads on. Where the vertices depend on each
-// other, instead a change that leaves the point where it is.
+// of the weights, from what the vertices say about `missing`, so that its error is a part of the change; by Gauss and
+// Jordan on the conditions that no vertex leads on. Where the vertices depend on each other, instead a change that
+// leaves the point where it is.
 struct Change {
   LongRow of_weights;
   bool moves = true;
 };
-Change affine_change(const std::vector<LongRow>& vertex, const LongRow& weight, const LongRow& b) {
+Change affine_change(const std::vector<LongRow>& vertex, const LongRow& missing) {
   const std::size_t size = vertex.size() + 1;
   std::vector<LongRow> row(size, LongRow(size + 1, 0.0L));
   for (std::size_t i = 0; i + 1 < size; ++i) {
     for (std::size_t j = 0; j + 1 < size; ++j) row[i][j] = inner(vertex[i], vertex[j]);
     row[i][size - 1] = row[size - 1][i] = 1.0L;
-    row[i][size] = dot(vertex[i], b);
+    row[i][size] = dot(vertex[i], missing);
   }
-  row[size - 1][size] = 1.0L;
   for (std::size_t c = 0; c < size; ++c) {
     std::size_t best = c;
     for (std::size_t r = c; r < size; ++r) best = std::abs(row[r][c]) > std::abs(row[best][c]) ? r : best;
@@ -113,7 +113,7 @@ Change affine_change(const std::vector<LongRow>& vertex, const LongRow& weight, 
     }
   }
   LongRow out;
-  for (std::size_t i = 0; i + 1 < size; ++i) out.push_back(row[i][size] / row[i][i] - weight[i]);
+  for (std::size_t i = 0; i + 1 < size; ++i) out.push_back(row[i][size] / row[i][i]);
   return {out};
 }
 
@@ -127,11 +127,19 @@ LongRow mixture(const std::vector<LongRow>& vertex, const LongRow& weight, std::
   return beta;
 }
 
+// Minus the derivative of |alpha - a|^2 / 2 by beta_j, where a_j = -b_j and a_y = 0.
+LongRow missing_at(const LongRow& beta, const LongRow& b, std::int64_t y) {
+  const long double sum = std::accumulate(beta.begin(), beta.end(), 0.0L);
+  LongRow out(b.size());
+  for (std::size_t j = 0; j < b.size(); ++j) out[j] = static_cast<std::int64_t>(j) == y ? 0.0L : b[j] - beta[j] - sum;
+  return out;
+}
+
 // Wolfe's minor cycles: as far towards the affine weights as none falls below 0, without the vertex that is at 0,
 // again.
-void settle(std::vector<LongRow>& vertex, LongRow& weight, const LongRow& b) {
+void settle(std::vector<LongRow>& vertex, LongRow& weight, const LongRow& b, std::int64_t y) {
   while (vertex.size() > 1) {
-    const Change change = affine_change(vertex, weight, b);
+    const Change change = affine_change(vertex, missing_at(mixture(vertex, weight, b.size()), b, y));
     long double part = change.moves ? 1.0L : std::numeric_limits<long double>::infinity();
     std::size_t first = vertex.size();
     for (std::size_t i = 0; i < vertex.size(); ++i) {
@@ -151,7 +159,7 @@ void settle(std::vector<LongRow>& vertex, LongRow& weight, const LongRow& b) {
 
 LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
   constexpr long double epsilon = std::numeric_limits<long double>::epsilon();
-  const std::size_t m = b.size(), most_calls = 200 + 10 * m;
+  const std::size_t m = b.size(), most_calls = 1000 + 100 * m;  // a polytope's facets can be many and small
   const auto own = static_cast<std::size_t>(y);
   const long double reach = loss.rho.front();  // the unit of all that follows
   LongRow target = b;
@@ -160,15 +168,15 @@ LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
   long double furthest = 1.0L;
   for (const long double x : target) furthest = std::max(furthest, std::abs(x));
   std::vector<LongRow> vertex{LongRow(m, 0.0L)};  // 0 is one of the directions
-  LongRow weight{1.0L}, beta(m, 0.0L), missing(m);
-  long double least_gap = std::numeric_limits<long double>::infinity();
-  for (std::size_t call = 0, vain = 0; call < most_calls; ++call) {
-    // Minus the derivative of |alpha - a|^2 / 2 by beta_j, where a_j = -b_j and a_y = 0.
-    const long double sum = std::accumulate(beta.begin(), beta.end(), 0.0L);
-    long double size = 0.0L;
-    for (std::size_t j = 0; j < m; ++j) {
-      missing[j] = j == own ? 0.0L : target[j] - beta[j] - sum;
-      size = std::max(size, std::abs(missing[j]));
+  LongRow weight{1.0L}, beta(m, 0.0L);
+  long double least_gap = std::numeric_limits<long double>::infinity(), least_apart = least_gap;
+  for (std::size_t call = 0, vain = 0; call < most_calls && vain <= m + 20; ++call) {
+    const LongRow missing = missing_at(beta, target, y);
+    const long double mean = std::accumulate(missing.begin(), missing.end(), 0.0L) / static_cast<long double>(m);
+    long double size = 0.0L, apart2 = 0.0L;  // of |alpha - a|^2 what there is but for the part that no alpha changes
+    for (const long double x : missing) {
+      size = std::max(size, std::abs(x));
+      apart2 += (x - mean) * (x - mean);
     }
     if (!(size > 16.0L * epsilon * furthest)) break;
     Violations z(m, 0.0);
@@ -177,13 +185,12 @@ LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
     for (long double& x : named) x /= reach;
     const long double gap = dot(missing, named) - dot(missing, beta);
     if (!(gap > 16.0L * epsilon * size)) break;
+    // The gap may rise on the way, but the point comes nearer with every vertex, until rounding is all there is.
+    const bool nearer = apart2 < (1.0L - 4.0L * epsilon) * least_apart;
+    vain = nearer || gap < 0.5L * least_gap ? 0 : vain + 1;
+    least_apart = std::min(least_apart, apart2);
+    least_gap = std::min(least_gap, gap);
     const bool known = std::find(vertex.begin(), vertex.end(), named) != vertex.end();
-    if (gap < 0.5L * least_gap) {
-      least_gap = gap;
-      vain = 0;
-    } else if (++vain > (known ? 3 : 2 * m + 20)) {
-      break;
-    }
     if (!known) {
       LongRow step = named;
       for (std::size_t j = 0; j < m; ++j) step[j] -= beta[j];
@@ -192,7 +199,7 @@ LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
       vertex.push_back(std::move(named));
       weight.push_back(gamma);
     }
-    settle(vertex, weight, target);
+    settle(vertex, weight, target, y);
     beta = mixture(vertex, weight, m);
   }
   for (long double& x : beta) x *= reach;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -92,6 +93,60 @@ class GroupHinge final : public LossOracle {
   std::vector<std::size_t> group_;  // m
   std::vector<double> weight_;
 };
+
+// Where <beta, z> - sigma/2 (|beta|^2 + T^2), T = sum(beta), is largest over the group hinge's set, which beta does not
+// leave: beta_j = z_j / sigma - T - the price of its group. z (m) and beta (m) are 0 at y.
+inline std::vector<long double> group_maximiser(const GroupHinge& groups, const std::vector<long double>& z,
+                                                std::size_t y, long double sigma) {
+  using Real = long double;
+  std::vector<Real> beta(z.size(), 0.0L);
+  const auto in_group = [&](std::size_t j, std::size_t g) { return j != y && groups.group()[j] == g; };
+  const auto fill = [&](Real T) {
+    Real all = 0.0L;
+    for (std::size_t g = 0; g < groups.weight().size(); ++g) {
+      // The largest of a group gets `most`, the others less by as much as they are smaller: large parts never meet.
+      Real top = -std::numeric_limits<Real>::infinity();
+      for (std::size_t j = 0; j < z.size(); ++j) top = in_group(j, g) ? std::max(top, z[j]) : top;
+      const auto filled = [&](Real most) {
+        Real sum = 0.0L;
+        for (std::size_t j = 0; j < z.size(); ++j) {
+          if (in_group(j, g)) sum += beta[j] = std::max(0.0L, most + (z[j] - top) / sigma);
+        }
+        return sum;
+      };
+      const Real weight = groups.weight()[g];
+      Real low = 0.0L, high = std::min(weight, top / sigma - T);
+      Real sum = filled(high);
+      for (int halving = 0; sum > weight && halving < 300; ++halving) {
+        const Real middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high) break;
+        (filled(middle) > weight ? high : low) = middle;
+      }
+      all += sum > weight ? filled(low) : sum;  // within the weight, so that it is a point of the set
+    }
+    return all;
+  };
+  Real low = 0.0L, high = groups.reach() + 1.0L;
+  for (int halving = 0; halving < 300; ++halving) {
+    const Real middle = low + (high - low) / 2;
+    (fill(middle) > middle ? low : high) = middle;
+  }
+  fill(high);
+  return beta;
+}
+
+// What that is worth.
+inline long double group_envelope(const GroupHinge& groups, const std::vector<long double>& z, std::size_t y,
+                                  long double sigma) {
+  const std::vector<long double> beta = group_maximiser(groups, z, y, sigma);
+  long double linear = 0.0L, norm2 = 0.0L, sum = 0.0L;
+  for (std::size_t j = 0; j < z.size(); ++j) {
+    linear += beta[j] * z[j];
+    norm2 += beta[j] * beta[j];
+    sum += beta[j];
+  }
+  return linear - 0.5L * sigma * (norm2 + sum * sum);
+}
 
 // m classes in three groups, one of which has one class alone: the classes are not alike.
 inline std::shared_ptr<const GroupHinge> three_groups(std::int64_t m) {

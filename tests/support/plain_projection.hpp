@@ -113,34 +113,13 @@ inline Vector project_top_k(const Loss& loss, const Vector& a, std::size_t y) {
   return alpha;
 }
 
-// beta_j = b_j less T = sum(beta) and less what keeps its group within its weight, where that is above 0.
 inline Vector project_groups(const testing::GroupHinge& groups, const Vector& a, std::size_t y) {
-  Vector alpha(a.size(), 0.0);
-  const auto sum_at = [&](double T) {
-    double sum = 0.0;
-    for (std::size_t g = 0; g < groups.weight().size(); ++g) {
-      double largest = 0.0;
-      const auto of_group = [&](double price) {
-        double total = 0.0;
-        for (std::size_t j = 0; j < a.size(); ++j) {
-          if (j == y || groups.group()[j] != g) continue;
-          alpha[j] = -std::max(0.0, a[y] - a[j] - T - price);
-          largest = std::max(largest, a[y] - a[j]);
-          total -= alpha[j];
-        }
-        return total;
-      };
-      double total = of_group(0.0);
-      if (total > groups.weight()[g]) {
-        total =
-            of_group(falling_root(0.0, largest, [&](double price) { return of_group(price) - groups.weight()[g]; }));
-      }
-      sum += total;
-    }
-    return sum;
-  };
-  const double T = falling_root(0.0, groups.reach() + 1.0, [&](double t) { return sum_at(t) - t; });
-  alpha[y] = sum_at(T);
+  std::vector<long double> z(a.size());
+  for (std::size_t j = 0; j < a.size(); ++j) z[j] = static_cast<long double>(a[y]) - a[j];
+  const std::vector<long double> beta = testing::group_maximiser(groups, z, y, 1.0L);
+  Vector alpha(a.size());
+  for (std::size_t j = 0; j < a.size(); ++j) alpha[j] = static_cast<double>(-beta[j]);
+  alpha[y] = static_cast<double>(std::accumulate(beta.begin(), beta.end(), 0.0L));
   return alpha;
 }
 
@@ -151,6 +130,11 @@ inline Vector project(const Loss& loss, const Vector& a, std::size_t y) {
 
 // L4: the largest <c - s, alpha> - smoothing/2 ||alpha||^2 over Q, which the projection of (c - s) / smoothing has.
 inline double envelope(const Loss& loss, const Vector& delta, const Vector& s, std::size_t y) {
+  if (const auto* groups = testing::groups_of(loss)) {
+    std::vector<long double> z(s.size());
+    for (std::size_t j = 0; j < s.size(); ++j) z[j] = static_cast<long double>(delta[j]) + s[j] - s[y];
+    return static_cast<double>(testing::group_envelope(*groups, z, y, loss.smoothing));
+  }
   Vector a(s.size());
   for (std::size_t j = 0; j < s.size(); ++j) a[j] = (-delta[j] - s[j]) / loss.smoothing;
   const Vector alpha = project(loss, a, y);

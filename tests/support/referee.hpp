@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <variant>
 #include <vector>
 
@@ -171,60 +170,16 @@ class Referee {
     return loss_.smoothing > 0.0 ? envelope(z) : plain(z);
   }
 
-  std::size_t group(std::size_t place, std::int64_t y) const {  // of the place-th class other than y
-    return groups_->group()[place + (place >= at(y) ? 1 : 0)];
-  }
-
-  // Every group's largest violation, or, where beta_j = z_j / smoothing - T - the price of its group, the envelope.
-  Real group_loss(const Row& z, std::int64_t y) const {
-    const std::size_t groups = groups_->weight().size();
-    if (loss_.smoothing == 0.0) {
-      Row worst(groups, 0.0L);
-      for (std::size_t p = 0; p < z.size(); ++p) worst[group(p, y)] = std::max(worst[group(p, y)], z[p]);
-      Real sum = 0.0L;
-      for (std::size_t g = 0; g < groups; ++g) sum += groups_->weight()[g] * worst[g];
-      return sum;
-    }
-    const Real sigma = loss_.smoothing;
-    Row beta(z.size());
-    const auto fill = [&](Real T) {
-      Real all = 0.0L;
-      for (std::size_t g = 0; g < groups; ++g) {
-        // The largest of a group gets `most`, the others less by as much as they are smaller: large parts never meet.
-        Real top = -std::numeric_limits<Real>::infinity();
-        for (std::size_t p = 0; p < z.size(); ++p) top = group(p, y) == g ? std::max(top, z[p]) : top;
-        const auto filled = [&](Real most) {
-          Real sum = 0.0L;
-          for (std::size_t p = 0; p < z.size(); ++p) {
-            if (group(p, y) == g) sum += beta[p] = std::max(0.0L, most + (z[p] - top) / sigma);
-          }
-          return sum;
-        };
-        const Real weight = groups_->weight()[g];
-        Real low = 0.0L, high = std::min(weight, top / sigma - T);
-        Real sum = filled(high);
-        for (int halving = 0; sum > weight && halving < 300; ++halving) {
-          const Real middle = low + (high - low) / 2;
-          if (middle <= low || middle >= high) break;
-          (filled(middle) > weight ? high : low) = middle;
-        }
-        all += sum > weight ? filled(low) : sum;  // within the weight, so that it is a point of the set
-      }
-      return all;
-    };
-    Real low = 0.0L, high = groups_->reach() + 1.0L;
-    for (int halving = 0; halving < 300; ++halving) {
-      const Real middle = low + (high - low) / 2;
-      (fill(middle) > middle ? low : high) = middle;
-    }
-    fill(high);
-    Real linear = 0.0L, norm2 = 0.0L, sum = 0.0L;
-    for (std::size_t p = 0; p < z.size(); ++p) {
-      linear += beta[p] * z[p];
-      norm2 += beta[p] * beta[p];
-      sum += beta[p];
-    }
-    return linear - 0.5L * sigma * (norm2 + sum * sum);
+  // Every group's largest violation, or the envelope.
+  Real group_loss(const Row& others, std::int64_t y) const {
+    Row z = others;
+    z.insert(z.begin() + y, 0.0L);
+    if (loss_.smoothing > 0.0) return group_envelope(*groups_, z, at(y), loss_.smoothing);
+    Row worst(groups_->weight().size(), 0.0L);
+    for (std::size_t j = 0; j < z.size(); ++j) worst[groups_->group()[j]] = std::max(worst[groups_->group()[j]], z[j]);
+    Real sum = 0.0L;
+    for (std::size_t g = 0; g < worst.size(); ++g) sum += groups_->weight()[g] * worst[g];
+    return sum;
   }
 
   double group_miss(const SparseRows& A, std::int64_t i) const {

@@ -138,6 +138,43 @@ TEST(Oracle, EnvelopesAreThoseOfTheLoss) {
   }
 }
 
+// Whatever point a projection names, what is certified is not below the envelope; and next to it, if the point is
+// right.
+TEST(Oracle, AnEnvelopeIsBoundedAtAnyPoint) {
+  using Project = testing::KnownOracle::Project;
+  const Project nothing = [](const Loss&, const Vector& a, std::size_t) { return Vector(a.size(), 0.0); };
+  const Project half = [](const Loss& loss, const Vector& a, std::size_t y) {
+    Vector alpha = plain::project(loss, a, y);
+    for (double& value : alpha) value *= 0.5;
+    return alpha;
+  };
+  Rng rng(12);
+  for (int trial = 0; trial < 400; ++trial) {
+    const std::int64_t m = 2 + static_cast<std::int64_t>(rng.below(12));
+    const std::size_t y = rng.below(static_cast<std::uint64_t>(m));
+    const double smoothing = std::pow(10.0, 16.0 * rng.uniform() - 8.0),
+                 scale = std::pow(10.0, 10.0 * rng.uniform() - 3.0);
+    // In the words of a group hinge, whose envelope is known to all digits: one group is the max hinge.
+    const testing::GroupHinge hinge(std::vector<std::size_t>(static_cast<std::size_t>(m), 0), {1.0});
+    const Vector s = random_vector(rng, m, scale), delta = plain::unit_margins(s.size(), y);
+    std::vector<long double> z(s.size());
+    for (std::size_t j = 0; j < s.size(); ++j) z[j] = static_cast<long double>(delta[j]) + s[j] - s[y];
+    const long double expected = testing::group_envelope(hinge, z, y, smoothing);
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ", m " << m << ", smoothing " << smoothing << ", scale "
+                                      << scale);
+    for (const Project project : {Project(nullptr), Project(&testing::known_projection), half, nothing}) {
+      const Loss loss = testing::loss_of_oracle(std::make_shared<testing::KnownOracle>(Loss{}, project), m, smoothing);
+      RowScratch scratch;
+      SparseRow best;
+      const LossBound bound = loss_bound(loss, delta.data(), s.data(), m, static_cast<std::int64_t>(y), best, scratch);
+      EXPECT_GE(static_cast<long double>(bound.phi) + bound.rounding, expected * (1.0L - 1e-18L));
+      if (project == nothing || project == half) continue;
+      EXPECT_LE(bound.phi, expected + 1e-14 * (expected + scale));
+      EXPECT_LE(bound.rounding, 1e-13 * (expected + scale));
+    }
+  }
+}
+
 TEST(Oracle, AProjectionThatIsGivenIsTaken) {
   const Loss known{Family::top_k, Vector(3, 1.0 / 3)};
   const Loss asked = testing::loss_of_oracle(std::make_shared<testing::KnownOracle>(known, &plain::project), 8);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 
+#include "data/row_files.hpp"
 #include "support/plain_problem.hpp"
 #include "topwolf/topwolf.hpp"
 #include "unit/core/temp_folder.hpp"
@@ -76,6 +77,38 @@ TEST(OracleTraining, IsAuditedAndSwept) {
   search.C = {0.1, 1.0};
   search.folds = stratified_folds(data.y, 6, 2, 1);
   EXPECT_EQ(cross_validate(data, search).points.size(), 4u);
+  SweepOptions sweeping;
+  sweeping.train = options;
+  sweeping.C = {0.1, 1.0, 10.0};
+  int points = 0;
+  SweepObserver observer;
+  observer.finished = [&](const SweepPoint& point, const TrainResult& fitted) {
+    EXPECT_EQ(point.status, Status::converged);
+    const Verification found = verify(data, fitted.model, fitted.dual);
+    EXPECT_TRUE(found.holds) << found.finding;
+    ++points;
+  };
+  sweep(data, sweeping, observer);
+  EXPECT_EQ(points, 3);
+}
+
+TEST(OracleTraining, RowsMayStayOnDisk) {
+  Dataset here = testing::dataset_of(testing::random_samples(300, 20000, 6, 3), testing::Storage::dense32),
+          there = here;
+  there.X = Features(rows_in_memory(here.X));
+  for (const double smoothing : {0.0, 0.1}) {
+    TrainOptions options = options_for(testing::three_groups(6));
+    options.loss.smoothing = smoothing;
+    const TrainResult loaded = train(here, options);
+    options.memory = 62'000'000;  // the rows have 24 MB, the program 48
+    const TrainResult found = train(there, options);
+    EXPECT_THAT(found.choice, HasSubstr("on disk"));
+    EXPECT_EQ(found.status, Status::converged);
+    EXPECT_LE(found.certificate.dual, loaded.certificate.primal);
+    EXPECT_GE(found.certificate.primal, loaded.certificate.dual);
+    const Verification proven = verify(there, found.model, found.dual);
+    EXPECT_TRUE(proven.holds) << proven.finding;
+  }
 }
 
 TEST(OracleTraining, AFileHasTheNameAndNoOracle) {
