@@ -10,10 +10,11 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
-from topwolf import Loss, TopwolfClassifier, TopwolfClassifierCV, TopwolfJointClassifier, load
+from topwolf import Loss, TopwolfClassifier, TopwolfClassifierCV, TopwolfJointClassifier, load, probe
 
 X, y = load_digits(return_X_y=True)
 X, y = normalize(X)[:80], y[:80]
+pytestmark = pytest.mark.filterwarnings("ignore:The best C:UserWarning")
 
 
 class TopK(Loss):
@@ -86,6 +87,14 @@ def test_two_classes_and_every_other_manner_of_fitting():
     psi = np.eye(3)[None, :, :, None] * X[:60, None, None, 20:28]
     joint = TopwolfJointClassifier(TopK(), tol=0.05).fit(psi.reshape(60, 3, -1), y[:60] % 3)
     assert joint.certificate_.endswith("if the oracle is right")
+
+
+def test_is_swept_and_cross_validated_by_a_probe(tmp_path):
+    for rows in ((X[:60], y[:60], X[60:], y[60:]), (X, y)):
+        found = probe(*rows, Cs=[0.1, 1.0], loss=TopK(2), tol=1e-2, report=tmp_path / "p.html", **({} if len(rows) == 4 else {"cv": 2}))
+        assert found.status == "converged" and found.estimator.relative_gap_ <= 1e-2
+        assert found.estimator.certificate_.endswith("if the oracle is right")
+        assert "top 2" in (tmp_path / "p.html").read_text()
 
 
 def test_is_copied_pickled_saved_and_loaded(tmp_path):

@@ -114,7 +114,7 @@ LossSpec random_loss(Rng& rng, std::int64_t m, const Reach& reach, std::string& 
 
 // A family's loss that is known by its oracle alone, or a hinge over groups.
 void add_oracle(Rng& rng, std::int64_t m, Trial& trial) {
-  const double smoothing = rng.uniform() < 0.4 ? power(rng, -3, trial.reach.smoothing) : 0.0;
+  const double smoothing = rng.uniform() < 0.4 ? power(rng, -9, trial.reach.smoothing) : 0.0;
   const double scale = rng.uniform() < 0.7 ? 1.0 : power(rng, -3, 3);
   std::shared_ptr<const LossOracle> oracle;
   if (rng.uniform() < 0.5) {
