@@ -159,7 +159,7 @@ void settle(std::vector<LongRow>& vertex, LongRow& weight, const LongRow& b, std
 
 LongRow oracle_nearest(const Loss& loss, const LongRow& b, std::int64_t y) {
   constexpr long double epsilon = std::numeric_limits<long double>::epsilon();
-  const std::size_t m = b.size(), most_calls = 1000 + 100 * m;  // a polytope's facets can be many and small
+  const std::size_t m = b.size(), most_calls = 1000 * m;  // a polytope's facets can be many and small
   const auto own = static_cast<std::size_t>(y);
   const long double reach = loss.rho.front();  // the unit of all that follows
   LongRow target = b;
