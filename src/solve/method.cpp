@@ -58,7 +58,7 @@ bool choose_gram(const Workload& work, ScoresName asked, bool gpu, const Process
 // badly the problem is conditioned. Block ascent has a row's visit to pay for every row and epoch.
 bool suits_newton(const Workload& work) {
   constexpr double rows_per_weight = 5000.0;
-  return work.class_columns == 0.0 && !work.by_oracle && work.n >= rows_per_weight * work.m * work.D;
+  return work.class_columns == 0.0 && work.n >= rows_per_weight * work.m * work.D;
 }
 
 // Few weights, and a problem so badly conditioned that block ascent takes hundreds of epochs where newton takes thirty
@@ -112,7 +112,7 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
   const bool free = options.solver == SolverName::automatic && options.scores == ScoresName::automatic;
   const bool too_large = free && !fits(block, memory) && lsfw < block;
   const bool on_device = cuda_index(options.device).has_value(), tall = suits_newton(work);
-  const bool newton = free && !on_device && (tall || wants_newton(work, options)) &&
+  const bool newton = free && !on_device && !work.by_oracle && (tall || wants_newton(work, options)) &&
                       fits(training_bytes(alone, SolverName::newton, false), memory);
   method.solver = options.solver != SolverName::automatic ? options.solver
                   : newton                                ? SolverName::newton

@@ -92,6 +92,22 @@ TEST(OracleTraining, IsAuditedAndSwept) {
   EXPECT_EQ(points, 3);
 }
 
+// Where a loss with a name would be newton's, also beside one in a search that has as many entries.
+TEST(OracleTraining, IsNeverLeftToNewton) {
+  const Dataset data = some_rows();
+  CvOptions search;
+  search.train = options_for(testing::three_groups(6));
+  search.train.max_iterations = 5;
+  search.losses = {parse_loss("softmax"), search.train.loss};
+  search.C = {0.1, 1e4};
+  search.folds = stratified_folds(data.y, 6, 2, 1);
+  search.train.C = 1e4;
+  EXPECT_THAT(train(data, search.train).choice, HasSubstr("block"));
+  EXPECT_EQ(cross_validate(data, search).points.size(), 4u);
+  search.train.loss = parse_loss("max-hinge");
+  EXPECT_THAT(train(data, search.train).choice, HasSubstr("newton"));
+}
+
 TEST(OracleTraining, RowsMayStayOnDisk) {
   Dataset here = testing::dataset_of(testing::random_samples(1500, 4000, 6, 3), testing::Storage::dense32),
           there = here;
