@@ -4,7 +4,7 @@
 namespace topwolf::python {
 namespace {
 
-using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Answers = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // `asked` is a topwolf._oracle.Asked, which has made sure of shapes and types.
 class PyOracle final : public LossOracle {
@@ -56,7 +56,7 @@ class PyOracle final : public LossOracle {
     });
   }
   static void copy(const nb::object& answer, std::span<double> to) {
-    const auto rows = nb::cast<Rows>(answer);
+    const auto rows = nb::cast<Answers>(answer);
     std::copy_n(rows.data(), to.size(), to.data());
   }
 
