@@ -38,7 +38,7 @@ Json describe_model(const Model& model) {
   document["iterations"] = made.iterations;
   document["status"] = topwolf::to_string(made.claim->status);
   add_certificate(document, made.claim->certificate);
-  document["certificate"] = certificate_sentence(made.claim->certificate);
+  document["certificate"] = fmt::format("{}{}", certificate_sentence(made.claim->certificate), condition_of(made.loss));
   document["command"] = made.command;
   document["version"] = made.version;
   document["data_hash"] = made.data_hash;

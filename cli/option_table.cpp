@@ -114,15 +114,15 @@ constexpr std::array command_rows{
                "topwolf demo"},
 };
 
-// The names of an enumeration in one text.
-template <Named E>
-consteval auto joined(std::string_view between, std::string_view last_between, std::string_view end = {}) {
+// Names in one text.
+template <std::size_t size>
+consteval auto joined(const std::array<std::string_view, size>& names, std::string_view between,
+                      std::string_view last_between, std::string_view end = {}) {
   std::array<char, 256> text{};
   std::size_t at = 0;
   const auto add = [&](std::string_view part) {
     for (const char c : part) text.at(at++) = c;
   };
-  const auto& names = Names<E>::all;
   for (std::size_t value = 0; value < names.size(); ++value) {
     if (value > 0) add(value + 1 == names.size() ? last_between : between);
     add(names[value]);
@@ -131,9 +131,9 @@ consteval auto joined(std::string_view between, std::string_view last_between, s
   return text;
 }
 
-constexpr auto loss_choices = joined<LossName>("|", "|"), solver_choices = joined<SolverName>("|", "|");
-constexpr auto cv_choices = joined<LossName>("|", "|", "|auto");
-constexpr auto loss_words = joined<LossName>(", ", " or ", "; usunier:20 stands for usunier with -k 20.");
+constexpr auto loss_choices = joined(loss_names, "|", "|"), solver_choices = joined(Names<SolverName>::all, "|", "|");
+constexpr auto cv_choices = joined(loss_names, "|", "|", "|auto");
+constexpr auto loss_words = joined(loss_names, ", ", " or ", "; usunier:20 stands for usunier with -k 20.");
 constexpr const char *all_losses = loss_choices.data(), *all_solvers = solver_choices.data();
 
 constexpr std::array option_rows{

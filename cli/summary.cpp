@@ -23,9 +23,10 @@ std::string rounded_up(double value) {
 }  // namespace
 
 std::string describe_loss(const LossSpec& loss) {
-  std::string text(to_string(loss.name));
+  const bool by_oracle = loss.name == LossName::oracle;
+  std::string text(by_oracle ? loss.title + ", known by its oracle" : to_string(loss.name));
   if (loss.k) text += fmt::format(", k = {}", *loss.k);
-  if (!loss.rho.empty()) text += fmt::format(", rho = {:.4g}", fmt::join(loss.rho, ","));
+  if (!loss.rho.empty() && !by_oracle) text += fmt::format(", rho = {:.4g}", fmt::join(loss.rho, ","));
   if (loss.smoothing > 0.0) text += fmt::format(", smoothing {:g}", loss.smoothing);
   if (loss.temperature) text += fmt::format(", temperature {:g}", *loss.temperature);
   if (!loss.cost_matrix.empty()) text += ", with a cost matrix";
@@ -84,9 +85,9 @@ std::string stalled_advice(Precision rows) {
 }
 
 void add_loss(Json& document, const LossSpec& loss) {
-  document["loss"] = to_string(loss.name);
+  document["loss"] = loss.name == LossName::oracle ? loss.title : to_string(loss.name);
   document["k"] = loss.k ? Json(*loss.k) : Json(nullptr);
-  document["rho"] = loss.rho.empty() ? Json(nullptr) : Json(loss.rho);
+  document[loss.name == LossName::oracle ? "reach" : "rho"] = loss.rho.empty() ? Json(nullptr) : Json(loss.rho);
   document["smoothing"] = loss.smoothing;
   document["temperature"] = loss.temperature ? Json(*loss.temperature) : Json(nullptr);
 }

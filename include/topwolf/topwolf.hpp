@@ -14,6 +14,7 @@
 #include "topwolf/names.hpp"
 #include "topwolf/on_disk.hpp"
 #include "topwolf/options.hpp"
+#include "topwolf/oracle.hpp"
 #include "topwolf/plan.hpp"
 #include "topwolf/prepare.hpp"
 #include "topwolf/probabilities.hpp"

@@ -69,6 +69,7 @@ nb::dict classifier_dict(Classifier classifier) {
 nb::dict provenance_dict(Provenance made, std::size_t m) {
   nb::dict out;
   out["loss"] = to_string(made.loss.name).data();
+  out["title"] = made.loss.title;
   out["k"] = made.loss.k ? nb::cast(*made.loss.k) : nb::none();
   const std::size_t K = made.loss.rho.size();
   out["rho"] = numbers_or_none(std::move(made.loss.rho), {K});
@@ -121,7 +122,8 @@ Classifier to_classifier(const nb::dict& fields) {
 
 Provenance to_provenance(const nb::dict& fields) {
   Provenance made;
-  made.loss = parse_loss(nb::cast<std::string>(fields["loss"]));
+  made.loss.name = enum_from<LossName>(fields, "loss");
+  if (fields.contains("title")) made.loss.title = nb::cast<std::string>(fields["title"]);
   if (!fields["k"].is_none()) made.loss.k = nb::cast<std::int64_t>(fields["k"]);
   made.loss.rho = numbers_from(fields, "rho");
   made.loss.smoothing = nb::cast<double>(fields["smoothing"]);
@@ -141,10 +143,6 @@ Provenance to_provenance(const nb::dict& fields) {
                   {nb::cast<double>(fields["primal"]), nb::cast<double>(fields["dual"])}};
   }
   return made;
-}
-
-Model to_model(const nb::dict& classifier, const nb::dict& provenance) {
-  return {to_classifier(classifier), to_provenance(provenance)};
 }
 
 using MatrixOf = void (Predictor::*)(const Features&, double*, int) const;
@@ -230,6 +228,10 @@ const std::string& writable(const std::string& path) {
 }
 
 }  // namespace
+
+Model to_model(const nb::dict& classifier, const nb::dict& provenance) {
+  return {to_classifier(classifier), to_provenance(provenance)};
+}
 
 nb::tuple to_dicts(Model model) {
   const auto m = static_cast<std::size_t>(model.m());

@@ -69,9 +69,9 @@ void bind_ieee(nb::module_& module) {
 }
 
 // As Python spells them.
-template <class E>
-std::vector<std::string> names_of() {
-  std::vector<std::string> out(Names<E>::all.begin(), Names<E>::all.end());
+template <std::size_t size>
+std::vector<std::string> spelled(const std::array<std::string_view, size>& names) {
+  std::vector<std::string> out(names.begin(), names.end());
   for (std::string& name : out) std::replace(name.begin(), name.end(), '-', '_');
   return out;
 }
@@ -99,8 +99,8 @@ NB_MODULE(_core, module) {
   // A daemon thread that is in here when Python ends keeps what it has: that is no leak to speak of.
   nanobind::set_leak_warnings(false);
   module.attr("__version__") = TOPWOLF_VERSION;
-  module.attr("LOSSES") = python::names_of<LossName>();
-  module.attr("SOLVERS") = python::names_of<SolverName>();
+  module.attr("LOSSES") = python::spelled(loss_names);
+  module.attr("SOLVERS") = python::spelled(Names<SolverName>::all);
   module.attr("SOLVERS_THAT_START") = python::solvers_that_start();
   python::wait_instead_of_ending_all();
   python::bind_ieee(module);

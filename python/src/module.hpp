@@ -90,6 +90,8 @@ inline std::vector<std::int32_t> to_vector(const LabelArray& array) {
 
 // A model as two dictionaries of plain values and arrays: the classifier, and its provenance.
 nb::tuple to_dicts(Model model);
+// And back; an oracle is not among them.
+Model to_model(const nb::dict& classifier, const nb::dict& provenance);
 
 void bind_features(nb::module_& module);
 void bind_model(nb::module_& module);

@@ -12,6 +12,7 @@
 
 #include "core/clock.hpp"
 #include "module.hpp"
+#include "oracle.hpp"
 #include "report/progress.hpp"
 #include "report/selection_report.hpp"
 #include "watch.hpp"
@@ -46,7 +47,8 @@ nb::tuple to_tuple(SparseRows rows) {
 // The same keys as a model's where the meaning is the same.
 TrainOptions options_from(const nb::dict& given) {
   TrainOptions options;
-  options.loss = parse_loss(nb::cast<std::string>(given["loss"]));
+  options.loss = nb::isinstance<nb::str>(given["loss"]) ? parse_loss(nb::cast<std::string>(given["loss"]))
+                                                        : loss_by_oracle(oracle_from(nb::object(given["loss"])));
   if (!given["k"].is_none()) options.loss.k = nb::cast<std::int64_t>(given["k"]);
   if (!given["rho"].is_none()) options.loss.rho = to_vector(nb::cast<DoubleArray>(given["rho"]));
   if (!given["cost_matrix"].is_none()) {
@@ -441,6 +443,31 @@ nb::object class_weighted(const LabelArray& y, std::int64_t m, const DoubleArray
   return to_array(std::move(data.weights), {data.y.size()});
 }
 
+// The claim of a model against its rows and the dual that came with it.
+nb::dict verified(const PyFeatures& features, const LabelArray& y, const nb::dict& options, const nb::object& weights,
+                  const nb::dict& classifier, const nb::dict& provenance, const nb::tuple& dual) {
+  Model model = to_model(classifier, provenance);
+  if (model.provenance.loss.name == LossName::oracle && !nb::isinstance<nb::str>(options["loss"])) {
+    model.provenance.loss.oracle = oracle_from(nb::object(options["loss"]));
+  }
+  const Dataset data = dataset_from(features, y, model.m(), weights, options);
+  const SparseRows A = rows_from(dual);
+  Verification found;
+  {
+    const Released released;
+    found = verify(data, model, A);
+  }
+  nb::dict out;
+  out["holds"] = found.holds;
+  out["finding"] = found.finding;
+  out["primal"] = found.primal;
+  out["dual"] = found.dual;
+  out["gap"] = found.gap;
+  out["relative_gap"] = found.relative_gap;
+  out["infeasibility"] = found.infeasibility;
+  return out;
+}
+
 double objective_of(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::dict& options,
                     const nb::object& weights, const DoubleArray& W) {
   const TrainOptions asked = options_from(options);
@@ -503,6 +530,8 @@ void bind_train(nb::module_& module) {
       "metric_has_costs", [](const std::string& metric) { return parse_metric(metric).costs(); }, nb::arg("metric"));
   module.def("class_weighted", &class_weighted, nb::arg("y"), nb::arg("m"), nb::arg("weights"),
              nb::arg("factors").none());
+  module.def("verify", &verified, nb::arg("X"), nb::arg("y"), nb::arg("options"), nb::arg("weights").none(),
+             nb::arg("classifier"), nb::arg("provenance"), nb::arg("dual"));
   module.def("objective", &objective_of, nb::arg("X"), nb::arg("y"), nb::arg("m"), nb::arg("options"),
              nb::arg("weights").none(), nb::arg("W"));
 }

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._batches import FromBatches
@@ -23,6 +24,7 @@ from ._labels import from_names
 from ._called import as_call, parameters_of
 from ._on_disk import to_train_on
 from ._observers import FRAMES, CallbackSupportMixin, Observed, fitting
+from ._oracle import Loss
 from ._paths import file_to_read
 from ._structure import from_arrays
 from ._weights import antisymmetric, without_claim
@@ -51,11 +53,12 @@ class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, 
 
     Parameters
     ----------
-    loss : {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier", "softmax"}, default="max_hinge"
+    loss : {"max_hinge", "top_k", "usunier", "weighted_top_k", "weighted_usunier", "softmax"} or Loss, default="max_hinge"
         ``max_hinge`` is Crammer and Singer's loss, as ``LinearSVC(multi_class="crammer_singer")``. ``top_k`` and
         ``usunier`` take the mean of the `k` largest margin violations, cut at 0 after and before the mean. The weighted
         losses take weights `rho` over the ranks. ``softmax`` is the loss of :class:`sklearn.linear_model.LogisticRegression`,
-        with margins of 0 where none are given; its models have `predict_proba`.
+        with margins of 0 where none are given; its models have `predict_proba`. An object is a loss of your own, by its
+        oracle: see :class:`topwolf.Loss`. The certificate then holds if the oracle is right.
 
     k : int, default=None
         Of ``top_k`` and ``usunier``: below the number of classes. None: 5, or one less than the number of classes where
@@ -164,6 +167,9 @@ class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, 
         callback's exception or Ctrl-C ends has what it found.
     dual_gap_, relative_gap_ : float
         primal_ - dual_, and that over primal_.
+    certificate_ : str
+        The same in a sentence: how far above the optimum the objective can be, and, with a loss of your own, what that
+        presupposes.
     status_ : {"converged", "iteration_limit", "time_limit", "stalled", "interrupted"}
     trace_ : dict of ndarrays
         `iteration`, `seconds`, `primal`, `dual`, `relative_gap`, `step`, `iterate_primal` and `iterate_dual` of every pass, as
@@ -195,7 +201,7 @@ class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, 
     """
 
     _parameter_constraints = {
-        "loss": [StrOptions(set(_core.LOSSES))],
+        "loss": [StrOptions(set(_core.LOSSES)), HasMethods(["vertex", "value"])],
         "k": [Interval(numbers.Integral, 1, _LARGEST, closed="both"), None],
         "rho": ["array-like", None],
         "cost_matrix": ["array-like", None],
@@ -221,7 +227,7 @@ class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, 
 
     def __init__(
         self,
-        loss: str = "max_hinge",
+        loss: str | Loss = "max_hinge",
         *,
         k: int | None = None,
         rho: ArrayLike | None = None,
@@ -345,6 +351,40 @@ class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, 
         fitted._warn_unless_converged()
         return self
 
+    def verify(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        margins: MatrixLike | None = None,
+        margin_default: float = 1.0,
+    ) -> dict[str, Any]:
+        """Check the certificate of the last fit against its rows and its dual, by plain loops that share no code with the solvers.
+
+        The arguments must be those of the fit, which keeps its dual with `warm_start`.
+
+        Returns
+        -------
+        found : dict
+            ``holds``, ``finding`` (a sentence), and what could be proven: ``primal``, ``dual``, ``gap``,
+            ``relative_gap``, ``infeasibility``.
+        """
+        check_is_fitted(self)
+        fitted = self._snapshot()
+        if getattr(fitted, "_dual", None) is None:
+            raise ValueError("verify needs the dual of the fit, which is kept where warm_start=True.")
+        if not hasattr(fitted, "primal_"):
+            raise ValueError("verify has nothing to confirm: the weights are no longer those of the fit.")
+        probe = fitted._blank()
+        X, y, weights = probe._rows(X, y, sample_weight)
+        if not np.array_equal(probe.classes_, fitted.classes_):
+            raise ValueError("y has other classes than the fit had.")
+        options = {**probe._options(len(y), margins, margin_default), "keep_dual": True, "start": None}
+        classifier, provenance = fitted._named_model()
+        classifier = {**classifier, "class_names": [str(j) for j in range(len(fitted.classes_))], "label_type": "integer"}
+        with _core.IeeeArithmetic():
+            return _core.verify(to_features(X), y, options, weights, classifier, provenance, fitted._dual[0])
+
     def _fit(self, X, y, sample_weight, eval_set, callback, margins, margin_default, last):
         """Of a blank estimator; what ended it from outside, such as KeyboardInterrupt, is returned."""
         self._memory()  # before any file is opened
@@ -374,10 +414,11 @@ class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, 
         """
         classifier, provenance = _core.load_model(file_to_read(path))
         bias, lambda_ = classifier["bias"], provenance["lambda"]
+        by_oracle = provenance["loss"] == "oracle"  # which is not in the file
         clf = TopwolfClassifier(
-            loss=provenance["loss"].replace("-", "_"),
+            loss=f"oracle: {provenance['title']}" if by_oracle else provenance["loss"].replace("-", "_"),
             k=provenance["k"],
-            rho=provenance["rho"],
+            rho=None if by_oracle else provenance["rho"],
             cost_matrix=provenance["cost_matrix"],
             class_features=from_arrays(classifier["class_features"]),
             smoothing=provenance["smoothing"],

@@ -222,7 +222,7 @@ class FittedClassifier(Certified):
             "class_weights": fitted.class_coef_.astype(np.float64),
             "temperature": 0.0,  # its probabilities were those of other classes
         }
-        no_loss = {"loss": "max-hinge", "k": None, "rho": None, "smoothing": 0.0, "temperature": None, "cost_matrix": None}
+        no_loss = {"loss": "max-hinge", "title": "", "k": None, "rho": None, "smoothing": 0.0, "temperature": None, "cost_matrix": None}
         other._take(classifier, {**without_claim(fitted._provenance), **no_loss}, fitted.coef_.dtype)
         return other
 

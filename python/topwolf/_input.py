@@ -15,6 +15,7 @@ from . import _core
 from ._features import checked
 from ._labels import Numbered, check_classes, check_text, numbered
 from ._on_disk import PROGRAM_BYTES, bytes_of
+from ._oracle import asked
 from ._structure import check_class_features, check_margins, features_or_none
 
 
@@ -78,7 +79,7 @@ class TrainingInput:
             if cost.shape != (m, m):
                 raise ValueError(f"cost_matrix has shape {cost.shape}, but {m} classes need ({m}, {m}).")
         return {
-            "loss": self.loss,
+            "loss": asked(self.loss),
             "k": None if k is None else int(k),
             "rho": rho,
             "cost_matrix": cost,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from . import _core
 from ._estimator import TopwolfClassifier
 from ._features import sound, to_features
+from ._oracle import Loss
 from ._weights import Certified, seal
 
 
@@ -56,7 +57,7 @@ class TopwolfJointClassifier(Certified, BaseEstimator):
 
     def __init__(
         self,
-        loss: str = "max_hinge",
+        loss: str | Loss = "max_hinge",
         *,
         k: int | None = None,
         rho: ArrayLike | None = None,

@@ -25,8 +25,13 @@ def sentence(clf) -> str:
         "time_limit": f"Stopped at the time limit after {passes}",
         "iteration_limit": f"Stopped at the limit of {passes}",
     }[clf.status_]
+    return f"{how}: {clf.certificate_} (primal {clf.primal_:.6g}, dual {clf.dual_:.6g})."
+
+
+def claim(clf, asked: bool) -> str:
+    """What is proven, rounded upwards, and, of a loss whose oracle was asked, what that presupposes."""
     excess = f"{_rounded_up(100 * clf.dual_gap_ / clf.dual_)} %" if clf.dual_ > 0 else _rounded_up(clf.dual_gap_)
-    return f"{how}: at most {excess} above the optimum (primal {clf.primal_:.6g}, dual {clf.dual_:.6g})."
+    return f"at most {excess} above the optimum" + (", if the oracle is right" if asked else "")
 
 
 def _rounded_up(value):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from . import _core
@@ -21,6 +21,7 @@ from ._estimator import TopwolfClassifier
 from ._features import to_features, with_own_indices, working_dtype
 from ._fitted import MatrixLike
 from ._observers import FRAMES, fitting
+from ._oracle import Loss, asked, by_oracle
 from ._weights import antisymmetric, bare_classifier
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class TopwolfClassifierCV(TopwolfClassifier):
         The best mean score, or the smallest C whose mean is within one standard error of it.
     refit : bool, default=True
         Fit to all rows with the best C. Without it there is nothing to predict with, nor anything left of an earlier fit.
-    loss : str, default="max_hinge"
+    loss : str or Loss, default="max_hinge"
         As for :class:`TopwolfClassifier`, or "auto", which chooses it, with `k`; then `k`, `rho`, `smoothing` and
         `temperature` are not given. Scorers of scikit-learn's say no k: 1 is taken.
     k, rho, cost_matrix, class_features, smoothing, temperature, tol, solver, max_iter, time_limit, fit_intercept, intercept_scaling, \
@@ -153,7 +154,7 @@ center, class_weight, n_jobs, device, random_state, verbose
     _parameter_constraints = {
         **{key: value for key, value in TopwolfClassifier._parameter_constraints.items() if key not in ("C", "warm_start")},
         "Cs": [Interval(numbers.Integral, 1, None, closed="left"), "array-like"],
-        "loss": [StrOptions({*_core.LOSSES, "auto"})],
+        "loss": [StrOptions({*_core.LOSSES, "auto"}), HasMethods(["vertex", "value"])],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
         "choose": [StrOptions({"best", "one_se"})],
@@ -168,7 +169,7 @@ center, class_weight, n_jobs, device, random_state, verbose
         scoring: str | Callable | None = None,
         choose: str = "best",
         refit: bool = True,
-        loss: str = "max_hinge",
+        loss: str | Loss = "max_hinge",
         k: int | None = None,
         rho: ArrayLike | None = None,
         cost_matrix: ArrayLike | None = None,
@@ -293,7 +294,7 @@ center, class_weight, n_jobs, device, random_state, verbose
             raise TimeoutError(f"time_limit={self.time_limit} s passed before a fit was finished: there is nothing to choose from.")
         self._take_scores(result, grid, negative=metric is None or _core.metric_has_costs(metric))
         if self.refit:
-            chosen = {"loss": self.loss_, "k": result["k"][self.best_index_], "C": self.C_}
+            chosen = {"loss": asked(self.loss_), "k": result["k"][self.best_index_], "C": self.C_}
             self._take_refit(result, features, working_dtype(X), y, {**options, **chosen}, weights)
         if not result["complete"]:
             self.status_ = result["ended"]
@@ -387,7 +388,8 @@ center, class_weight, n_jobs, device, random_state, verbose
         mean = np.round(mean, 12)  # equal scores may add up to different numbers
         chosen = int(result["chosen"])
         ranked = np.where(np.array(result["competes"]) & ~np.isnan(mean), mean, -np.inf)
-        self.loss_, self.C_ = result["losses"][chosen], float(result["C"][chosen])
+        self.loss_ = self.loss if by_oracle(self.loss) else result["losses"][chosen]
+        self.C_ = float(result["C"][chosen])
         self.best_score_, self.best_index_ = float(mean[chosen]), chosen
         self.cv_results_ = {
             "param_C": result["C"],

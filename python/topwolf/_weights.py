@@ -5,6 +5,9 @@ import math
 import numpy as np
 from scipy import sparse
 
+from ._notebook import claim
+from ._oracle import by_oracle
+
 
 def antisymmetric(weights, dtype):
     """With two classes the optimum has W_0 = -W_1; rounding is made to agree, so that one vector says it all."""
@@ -122,6 +125,13 @@ class Certified:
     def _become(self, fitted):
         """In one assignment, which nobody can see half done."""
         self.__dict__ = {**vars(self._blank()), **fitted._found()}
+
+    @property
+    def certificate_(self):
+        """What `primal_` and `dual_` prove, in a sentence."""
+        if not hasattr(self, "primal_"):
+            raise AttributeError("There is no certificate: none was found, or weights were assigned since.")
+        return claim(self, getattr(self, "_provenance", {}).get("loss") == "oracle" or by_oracle(self.loss))
 
     def _claim(self, primal, dual, status):
         self.primal_, self.dual_, self.status_ = primal, dual, status

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ._estimator import MatrixLike, TopwolfClassifier
+from ._oracle import loss_name
 
 __all__ = ["convergence", "top_k"]
 
@@ -25,7 +26,7 @@ def _name(fit):
     """Its loss, or of others their class."""
     if not isinstance(fit, TopwolfClassifier):
         return type(fit).__name__
-    return f"{fit.loss}, k = {fit.k_}" if fit.k_ > 1 else f"{fit.loss}"
+    return f"{loss_name(fit.loss)}, k = {fit.k_}" if fit.k_ > 1 else loss_name(fit.loss)
 
 
 def _best_classes(fit, X, k):

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "loss/oracle.hpp"
 #include "loss/row.hpp"
 #include "loss/select.hpp"
 #include "loss/softmax.hpp"
@@ -37,6 +38,7 @@ template <class T>
 double plain_loss(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y,
                   SparseRow& best, RowScratch& scratch) {
   if (loss.entropic()) return softmax_value(loss, delta, s, m, y, scratch);
+  if (loss.oracle) return oracle_value(loss, delta, s, m, y, scratch);
   if (loss.K() > 1) return vertex(loss, delta, s, m, y, best, scratch).phi;
   const double s_y = static_cast<double>(s[y]);
   margin_keys(delta, s, m, -s_y, 1.0, scratch.key);
@@ -48,10 +50,14 @@ double plain_loss(const Loss& loss, const RowMargins& delta, const T* s, std::in
 
 // Two bounds on the envelope from any alpha of Q, each tight where the other is not. With r the gradient at alpha, in
 // beta: the loss at s + smoothing alpha, which has r for its margins, and smoothing/2 ||alpha||^2; and what alpha is
-// worth itself, and r_j^2 / (2 smoothing) for every beta_j that could grow, or fall.
+// worth itself, and r_j^2 / (2 smoothing) for every beta_j that could grow, or fall. An oracle's alpha need not be near
+// the maximiser, and what rounding does to either bound is counted here (G5).
 LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s, std::int64_t m, std::int64_t y,
                      SparseRow& best, RowScratch& scratch) {
-  if (loss.smoothing == 0.0) return {plain_loss(loss, delta, s, m, y, best, scratch), loss.rho_sum()};
+  if (loss.smoothing == 0.0) {
+    const double phi = plain_loss(loss, delta, s, m, y, best, scratch);
+    return {phi, loss.rho_sum(), oracle_rounding(loss, scratch)};
+  }
   const double value = envelope(loss, delta, s, m, y, best, scratch), norm2 = squared_norm(best);
   double beta_sum = 0.0;
   scratch.a.assign(s, s + m);
@@ -65,11 +71,21 @@ LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s,
     double& r = scratch.key[static_cast<std::size_t>(j)];
     r = std::abs(r);
   }
-  double left = 0.0;
-  for (const double r : scratch.key) left += r > 0.0 ? r * r : 0.0;
-  const double nearby = value + left / (2.0 * loss.smoothing);
+  const EnvelopeRounding lost = envelope_rounding(loss, s, m, beta_sum, scratch.key);
+  double left = 0.0, steep = 0.0;
+  for (double r : scratch.key) {
+    r = std::max(0.0, r + lost.slope);
+    left += r * r;
+    steep += r;
+  }
+  left /= 2.0 * loss.smoothing;
+  const LossBound nearby{value + left, beta_sum + (loss.oracle ? steep / loss.smoothing : 0.0),
+                         lost.nearby + lost.part * left};
   const double moved = plain_loss(loss, delta, scratch.a.data(), m, y, best, scratch) + 0.5 * loss.smoothing * norm2;
-  return {std::min(nearby, moved), beta_sum};
+  if (!loss.oracle) return {std::min(nearby.phi, moved), beta_sum};
+  const double lost_there = oracle_rounding(loss, scratch) + lost.moved;
+  if (nearby.phi + nearby.rounding < moved + lost_there) return nearby;
+  return {moved, loss.rho_sum(), lost_there};
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "loss/oracle.hpp"
 #include "loss/row.hpp"
 
 namespace topwolf {
@@ -64,6 +65,7 @@ Membership membership(const Loss& loss, std::int64_t y, RowView alpha, RowScratc
   for (const Entry& entry : alpha) {
     if (!std::isfinite(entry.value)) return {infinity, infinity};
   }
+  if (loss.oracle) return {1.0, oracle_distance(loss, y, alpha, scratch)};
   auto& beta = scratch.copy;
   Real distance = ranked_beta(y, alpha, beta);
   const Real ratio = largest_ratio(loss, beta);
@@ -79,6 +81,11 @@ double put_inside(const Loss& loss, std::int64_t y, SparseRow& alpha, RowScratch
   if (found.ratio > 1.0 + rounding && std::isfinite(found.ratio)) {
     for (Entry& entry : alpha) entry.value /= found.ratio;
     found = membership(loss, y, alpha, scratch);
+  }
+  // The vertices that measured it make a point of Q: the nearest.
+  if (loss.oracle && found.distance > allowed && std::isfinite(found.distance)) {
+    nearest_point(scratch.oracle, y, alpha);
+    return missed;
   }
   if (!(found.ratio <= 1.0 + rounding && found.distance <= allowed)) alpha.clear();
   return missed;

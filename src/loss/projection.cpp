@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/kernels.hpp"
+#include "loss/oracle.hpp"
 #include "loss/row.hpp"
 #include "loss/select.hpp"
 
@@ -163,6 +164,7 @@ bool project_simplex(double rho, std::int64_t y, RowView before, SparseRow& alph
 
 bool project_keys(const Loss& loss, std::int64_t y, RowView before, SparseRow& alpha, RowScratch& scratch) {
   alpha.clear();
+  if (loss.oracle) return oracle_project(loss, y, alpha, scratch);
   scratch.key[static_cast<std::size_t>(y)] = minus_infinity;
   if (loss.K() == 1) return project_simplex(loss.rho.front(), y, before, alpha, scratch);
   if (loss.family == Family::usunier) return project_usunier(loss, before, y, alpha, scratch);

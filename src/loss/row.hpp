@@ -61,12 +61,35 @@ inline RowMargins row_margins(const Margins& margins, std::int64_t i) {
   return row;
 }
 
+// What an oracle was asked about several rows at once, ahead of the row functions, which find their own here.
+struct AskedAhead {
+  std::vector<double> Z;         // (rows x m)
+  std::vector<std::int64_t> y;   // rows
+  std::vector<double> vertices;  // (rows x m), or none
+  std::vector<double> values;    // rows, or none
+  mutable std::size_t next = 0;  // row functions ask in the order of the rows
+  void forget() { y.clear(); }
+};
+
+// What asking an oracle takes; see nearest_point.cpp.
+struct OracleScratch {
+  AskedAhead ahead;
+  std::vector<double> z, u;                     // what it is asked at, and what it says
+  std::vector<double> target, point, residual;  // the point is to be near the target; what is missing
+  std::vector<double> vertices;                 // (count x m), that it said, ...
+  std::vector<double> weights;                  // ... and the convex weights with which they make the point
+  std::vector<double> system, change;
+  std::vector<std::size_t> picked;
+  std::vector<double> gram, slope;  // of the vertices: inner products (a triangle), and those with the residual
+};
+
 // Memory for one row at a time; one per thread.
 struct RowScratch {
   std::vector<double> key, copy, a, more;
   std::vector<std::int32_t> picked;
   std::vector<Ranked> ranked;
   std::vector<PooledBlock> blocks;
+  OracleScratch oracle;
 };
 
 // L3. The Frank-Wolfe vertex u of the dual set at scores s: at most K + 1 non-zeros; ties go to the lower class. With
@@ -113,7 +136,8 @@ double envelope(const Loss& loss, const RowMargins& delta, const T* s, std::int6
 // L4. The loss, or a number that the envelope is not above and equals but for rounding.
 struct LossBound {
   double phi;
-  double beta_sum;  // of the vertex or maximiser, at most: how fast phi can grow with the scores
+  double beta_sum;        // how fast phi can grow with the scores: of the vertex or maximiser, at most
+  double rounding = 0.0;  // of an oracle's own sum; others are known to lose a few roundings of phi
 };
 LossBound loss_bound(const Loss& loss, const RowMargins& delta, const double* s, std::int64_t m, std::int64_t y,
                      SparseRow& best, RowScratch& scratch);

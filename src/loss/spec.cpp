@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/fail.hpp"
+#include "loss/oracle.hpp"
 #include "topwolf/loss.hpp"
 
 namespace topwolf {
@@ -65,6 +66,21 @@ std::vector<double> resolve_rho(const LossSpec& spec, std::int64_t m) {
   fail(ErrorKind::internal, "the loss {} has no weights over the ranks", to_string(spec.name));
 }
 
+// Its reach stands where rho does.
+Loss resolve_oracle(const LossSpec& spec, std::int64_t m) {
+  if (!spec.oracle) {
+    fail(ErrorKind::data, "the loss {} is known by its oracle alone, which is a program's own and not here",
+         spec.title);
+  }
+  check_oracle(*spec.oracle, m);
+  Loss loss;
+  loss.rho = {spec.oracle->reach()};
+  loss.smoothing = spec.smoothing;
+  loss.oracle = spec.oracle;
+  loss.classes = m;
+  return loss;
+}
+
 // 0: the loss has none.
 double resolve_temperature(const LossSpec& spec) {
   if (!traits(spec.name).takes_temperature) {
@@ -105,9 +121,9 @@ void check_cost_matrix(const std::vector<double>& cost, std::int64_t m) {
 }  // namespace
 
 std::string to_string(const LossSpec& spec) {
-  std::string text(to_string(spec.name));
+  std::string text(spec.name == LossName::oracle ? spec.title : to_string(spec.name));
   if (spec.k) text += fmt::format(":{}", *spec.k);
-  if (!spec.rho.empty()) text += fmt::format(" ({})", fmt::join(spec.rho, ", "));
+  if (!spec.rho.empty() && spec.name != LossName::oracle) text += fmt::format(" ({})", fmt::join(spec.rho, ", "));
   if (spec.temperature) text += fmt::format(", temperature {}", *spec.temperature);
   if (spec.smoothing > 0.0) text += fmt::format(", smoothing {}", spec.smoothing);
   return text;
@@ -119,8 +135,8 @@ LossSpec parse_loss(std::string_view text) {
   std::string name(text.substr(0, colon));
   std::replace(name.begin(), name.end(), '_', '-');
   const auto known = parse_name<LossName>(name);
-  if (!known) {
-    fail(ErrorKind::option, "unknown loss '{}'; choose one of {}", text, fmt::join(Names<LossName>::all, ", "));
+  if (!known || *known == LossName::oracle) {
+    fail(ErrorKind::option, "unknown loss '{}'; choose one of {}", text, fmt::join(loss_names, ", "));
   }
   spec.name = *known;
   if (colon == std::string_view::npos) return spec;
@@ -136,11 +152,23 @@ LossSpec parse_loss(std::string_view text) {
   return spec;
 }
 
+std::string_view condition_of(const LossSpec& spec) {
+  return spec.name == LossName::oracle ? ", if the oracle is right" : "";
+}
+
+LossSpec loss_by_oracle(std::shared_ptr<const LossOracle> oracle) {
+  LossSpec spec;
+  spec.name = LossName::oracle;
+  spec.title = oracle->name();
+  spec.oracle = std::move(oracle);
+  return spec;
+}
+
 Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
   if (m < 2) fail(ErrorKind::data, "there are {} classes, but a classifier needs at least two", m);
   if (spec.k && !traits(spec.name).takes_k())
     fail(ErrorKind::option, "the loss {} takes no {}", to_string(spec.name), Field{"k"});
-  if (!spec.rho.empty() && !traits(spec.name).takes_rho()) {
+  if (!spec.rho.empty() && !traits(spec.name).takes_rho() && spec.name != LossName::oracle) {
     fail(ErrorKind::option, "the loss {} takes no {}; use weighted-top-k or weighted-usunier", to_string(spec.name),
          Field{"rho"});
   }
@@ -151,7 +179,10 @@ Loss resolve_loss(const LossSpec& spec, std::int64_t m) {
          least_smoothing, most_smoothing);
   }
   if (!spec.cost_matrix.empty()) check_cost_matrix(spec.cost_matrix, m);
-  return {traits(spec.name).family, resolve_rho(spec, m), spec.smoothing, resolve_temperature(spec)};
+  const double temperature = resolve_temperature(spec);
+  if (spec.name == LossName::oracle) return resolve_oracle(spec, m);
+  Loss loss{traits(spec.name).family, resolve_rho(spec, m), spec.smoothing, temperature};
+  return loss;
 }
 
 }  // namespace topwolf

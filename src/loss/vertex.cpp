@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "loss/oracle.hpp"
 #include "loss/row.hpp"
 #include "loss/select.hpp"
 #include "loss/softmax.hpp"
@@ -12,6 +13,7 @@ template <class T>
 VertexValue vertex(const Loss& loss, const RowMargins& delta, const T* s, std::int64_t m, std::int64_t y, SparseRow& u,
                    RowScratch& scratch) {
   if (loss.entropic()) return softmax_point(loss, delta, s, m, y, u, scratch);
+  if (loss.oracle) return oracle_vertex(loss, delta, s, m, y, u, scratch);
   u.clear();
   const double s_y = static_cast<double>(s[y]);
   const std::int64_t K = loss.K();

@@ -32,11 +32,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "topwolf-model";
-constexpr std::int64_t format_version = 5;
+constexpr std::int64_t format_version = 6;
 
-// The oldest that can say it, for older programs' sake: 5 with softmax or probabilities, 4 with a mean, 3 with weights
-// for some columns only, 2 with class features.
+// The oldest that can say it, for older programs' sake: 6 with a loss by its oracle, 5 with softmax or probabilities, 4
+// with a mean, 3 with weights for some columns only, 2 with class features.
 std::int64_t version_for(const Model& model) {
+  if (model.provenance.loss.name == LossName::oracle) return 6;
   if (traits(model.provenance.loss.name).takes_temperature || model.temperature > 0.0) return 5;
   return !model.provenance.mean.empty() ? 4 : !model.columns.empty() ? 3 : model.class_features.rows() > 0 ? 2 : 1;
 }
@@ -62,6 +63,7 @@ json make_metadata(const Model& model) {
       {"command", made.command},
       {"data_hash", made.data_hash},
   };
+  if (made.loss.name == LossName::oracle) metadata["loss"]["title"] = made.loss.title;
   if (made.loss.k) metadata["loss"]["k"] = *made.loss.k;
   if (made.loss.temperature) metadata["loss"]["temperature"] = *made.loss.temperature;
   if (model.class_features.rows() > 0) {
@@ -101,11 +103,10 @@ void check_format(const Fields& fields) {
 LossSpec read_loss(const Fields& fields) {
   LossSpec loss;
   const std::string name = fields.text("name");
-  try {
-    loss.name = parse_loss(name).name;
-  } catch (const Error&) {
-    fail(ErrorKind::data, "{}: the model's loss '{}' is unknown", fields.path(), name);
-  }
+  const auto known = parse_name<LossName>(name);
+  if (!known) fail(ErrorKind::data, "{}: the model's loss '{}' is unknown", fields.path(), name);
+  loss.name = *known;
+  if (loss.name == LossName::oracle) loss.title = fields.text("title");
   if (fields.has("k")) loss.k = fields.integer("k");
   loss.rho = fields.list<double>("rho");
   loss.smoothing = fields.number("smoothing");

@@ -32,10 +32,11 @@ std::string rows_of_classes(const Assessment& assessment) {
 std::string claim(const RunReport& report) {
   const auto [primal, dual] = report.result.certificate;
   return fmt::format(
-      "<p class=\"claim{}\">The objective is <strong>{}</strong>: primal {:.8g}, dual {:.8g}, {}.</p>\n"
+      "<p class=\"claim{}\">The objective is <strong>{}</strong>{}: primal {:.8g}, dual {:.8g}, {}.</p>\n"
       "<p class=\"note\">Solver, chosen before the run by a guess of what it would take: {}.</p>\n",
-      report.result.status == Status::converged ? "" : " short", escape_markup(report.certificate), primal, dual,
-      escape_markup(report.status), escape_markup(report.result.choice));
+      report.result.status == Status::converged ? "" : " short", escape_markup(report.certificate),
+      condition_of(report.result.model.provenance.loss), primal, dual, escape_markup(report.status),
+      escape_markup(report.result.choice));
 }
 
 std::string run_table(const RunReport& report) {

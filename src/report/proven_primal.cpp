@@ -152,7 +152,7 @@ T score_error(const Example& example, const Weights& weights, const ClassRows& p
   return static_cast<T>(off) * (1 + 2 * std::numeric_limits<T>::epsilon());
 }
 
-// y, and those that can be among the K largest or above 0; with softmax everybody.
+// y, and those that can be among the K largest or above 0; with softmax, or an oracle, everybody.
 std::vector<std::size_t> deciding_classes(const Loss& loss, const Vector& delta, const Vector& s, std::int64_t y,
                                           double off) {
   Vector z(s.size());
@@ -160,7 +160,8 @@ std::vector<std::size_t> deciding_classes(const Loss& loss, const Vector& delta,
   Vector ranked = z;
   const auto last = ranked.begin() + static_cast<std::ptrdiff_t>(loss.rho.size() - 1);
   std::nth_element(ranked.begin(), last, ranked.end(), std::greater<>());
-  const double least = loss.entropic() ? -std::numeric_limits<double>::infinity() : std::min(0.0, *last) - 8.0 * off;
+  const double least =
+      loss.entropic() || loss.oracle ? -std::numeric_limits<double>::infinity() : std::min(0.0, *last) - 8.0 * off;
   std::vector<std::size_t> classes;
   for (std::size_t j = 0; j < z.size(); ++j) {
     if (z[j] >= least || static_cast<std::int64_t>(j) == y) classes.push_back(j);

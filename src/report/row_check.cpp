@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "report/oracle_row.hpp"
+
 namespace topwolf {
 namespace {
 
@@ -60,6 +62,14 @@ Real ranked_sum(const Loss& loss, Row<Real> z) {
     total += static_cast<Real>(loss.rho[r]) * (loss.family == Family::usunier ? std::max(z[r], Real{0}) : z[r]);
   }
   return total < 0 ? 0 : total;  // what is no number stays none
+}
+
+// Phi at z, or, of an oracle, a number that it is not above.
+template <class Real>
+Real plain_loss(const Loss& loss, const Row<Real>& z, std::int64_t y) {
+  if (!loss.oracle) return ranked_sum(loss, z);
+  const long double bound = oracle_bound(loss, LongRow(z.begin(), z.end()), y);
+  return static_cast<Real>(bound) * (1 + 2 * unit_roundoff<Real>);
 }
 
 // The places of v, largest value first.
@@ -183,7 +193,13 @@ Row<Real> envelope_maximiser(const Loss& loss, const Row<Real>& z, std::int64_t 
   const Real largest = sum(rho) / (1000 * unit_roundoff<Real>);
   Row<Real> b = z;
   for (Real& value : b) value = std::clamp(value / static_cast<Real>(loss.smoothing), -largest, largest);
-  Row<Real> beta = loss.family == Family::usunier ? usunier_maximiser(rho, b, y) : top_k_maximiser(rho, b, y);
+  Row<Real> beta;
+  if (loss.oracle) {
+    const LongRow found = oracle_nearest(loss, LongRow(b.begin(), b.end()), y);
+    beta.assign(found.begin(), found.end());
+  } else {
+    beta = loss.family == Family::usunier ? usunier_maximiser(rho, b, y) : top_k_maximiser(rho, b, y);
+  }
   for (Real& value : beta) value = std::max(value, Real{0});
   beta[y] = 0;
   return beta;
@@ -223,7 +239,7 @@ Real moved_bound(const Loss& loss, const Row<Real>& z, const Row<Real>& beta, st
   while (longer < Real{0.1}) {
     const Moved<Real> at = moved(loss, z, beta, y, 1 + longer);
     if (!(at.furthest <= 3 * size)) break;  // margins() has not counted such sums
-    const Real phi = ranked_sum(loss, at.r);
+    const Real phi = plain_loss(loss, at.r, y);
     least = std::min(least, phi + at.squares / 2 * up);
     if (phi == 0) break;
     longer = std::max(std::numeric_limits<Real>::epsilon(), 4 * longer);
@@ -274,7 +290,7 @@ ProvenLoss<Real> proven_loss(const Loss& loss, const RowProblem<Real>& row) {
     const Real most = log_sum_bound(loss, z);
     return {most, most - 2 * more};
   }
-  const Real plain = ranked_sum(loss, z) * up;
+  const Real plain = plain_loss(loss, z, row.y) * up;
   if (loss.smoothing == 0.0) return {plain, plain - 2 * more * R};
   const Row<Real> beta = envelope_maximiser(loss, z, row.y);
   const Real moved = moved_bound(loss, z, beta, row.y, size), nearby = nearby_bound(loss, z, beta, row.y);
@@ -286,7 +302,36 @@ ProvenLoss<Real> proven_loss(const Loss& loss, const RowProblem<Real>& row) {
   return {most, std::min(worth, most) - 2 * more * R};
 }
 
+namespace {
+
+// Of an oracle: how far the point that its vertices make is from alpha, in beta; what is not in order counts in full.
+RowMiss oracle_miss(const Loss& loss, std::span<const double> alpha, std::int64_t y) {
+  LongRow beta(alpha.size(), 0.0L);
+  long double total = 0.0L;
+  for (std::size_t j = 0; j < alpha.size(); ++j) {
+    total += alpha[j];
+    if (static_cast<std::int64_t>(j) != y) beta[j] = -static_cast<long double>(alpha[j]);
+  }
+  // Near the row itself: alpha = -beta but at y, where it is their sum.
+  LongRow b = beta;
+  const long double sum = ::topwolf::sum(beta);
+  for (long double& x : b) x += sum;
+  const LongRow near = oracle_nearest(loss, b, y);
+  long double apart = std::abs(total);
+  for (std::size_t j = 0; j < beta.size(); ++j) apart += std::abs(beta[j] - near[j]);
+  const long double R = loss.rho.front(), m = beta.size();
+  RowMiss miss;
+  miss.ratio = 1.0L;
+  miss.infeasibility = static_cast<double>(apart / R);
+  miss.distance = apart + (4.0L * m + 80.0L) * std::numeric_limits<long double>::epsilon() * (R + sum + apart);
+  return miss;
+}
+
+}  // namespace
+
 RowMiss row_miss(const Loss& loss, std::span<const double> alpha, std::int64_t y) {
+  const bool nothing = std::all_of(alpha.begin(), alpha.end(), [](double x) { return x == 0.0; });
+  if (loss.oracle && !nothing) return oracle_miss(loss, alpha, y);
   Row<long double> beta;
   long double total = 0.0L, negative = 0.0L, size = 0.0L;
   for (std::size_t j = 0; j < alpha.size(); ++j) {

@@ -27,6 +27,22 @@ using namespace proof;
 
 Loss loss_of(const LossSpec& spec, std::int64_t m) {
   Loss loss;
+  if (spec.name == LossName::oracle) {
+    if (!spec.oracle) {
+      fail(
+          ErrorKind::data,
+          "the model's loss, {}, is known by its oracle alone, which is a program's own and not here: that program can "
+          "verify it",
+          spec.title);
+    }
+    loss.rho = {spec.oracle->reach()};
+    if (!(loss.rho.front() > 0.0) || !std::isfinite(loss.rho.front()))
+      fail(ErrorKind::option, "the reach of the loss {} is {}", spec.title, loss.rho.front());
+    loss.smoothing = spec.smoothing;
+    loss.oracle = spec.oracle;
+    loss.classes = m;
+    return loss;
+  }
   const LossTraits& of = traits(spec.name);
   loss.family = of.family;
   loss.smoothing = spec.smoothing;
@@ -232,7 +248,7 @@ std::string judge(const Provenance& made, const Pass& pass, Verification& v) {
         made.claim->certificate.dual, v.dual);
   }
   v.holds = true;
-  return fmt::format("The claim holds: the optimum{} lies between {:.12g} and {:.12g}.",
+  return fmt::format("The claim holds{}: the optimum{} lies between {:.12g} and {:.12g}.", condition_of(made.loss),
                      made.mean.empty() ? "" : ", regularised at the mean of the rows,", v.dual, v.primal);
 }
 

@@ -89,8 +89,9 @@ Workload workload_of(const Problem& problem, std::int64_t stored, const TrainOpt
   work.class_columns = static_cast<double>(class_columns);
   work.entries = static_cast<double>(problem.loss.entries(problem.m));
   work.program = static_cast<double>(options.program_bytes);
-  work.faces = !problem.loss.entropic();
+  work.faces = !problem.loss.entropic() && !problem.loss.oracle;
   work.holds_dual = options.keep_dual || problem.loss.smoothing > 0.0;
+  work.by_oracle = problem.loss.oracle != nullptr;
   work.threads = threads;
   work.workers = workers;
   work.fits = fits;

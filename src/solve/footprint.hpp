@@ -18,12 +18,13 @@ struct Workload {
   double condition;      // C times the mean squared row length, by which block's epochs grow; 0: not known yet
   double program;        // bytes that it has before it trains
   bool sparse;
-  bool faces;         // the dual set has some that block can step along; softmax keeps A away from them
-  bool windows;       // the rows are on disk, and come by in windows
-  bool holds_dual;    // whatever the method: A is asked for, or smoothing needs it
-  int threads;        // of one job
-  int workers;        // jobs at the same time, on the same rows
-  std::int64_t fits;  // one after the other in all
+  bool faces;              // the dual set has some that block can step along; softmax keeps A away from them
+  bool windows;            // the rows are on disk, and come by in windows
+  bool holds_dual;         // whatever the method: A is asked for, or smoothing needs it
+  int threads;             // of one job
+  int workers;             // jobs at the same time, on the same rows
+  std::int64_t fits;       // one after the other in all
+  bool by_oracle = false;  // the loss
 };
 
 // stored: values of X, which the problem need not have in memory.

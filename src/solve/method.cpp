@@ -112,7 +112,7 @@ Method choose_method(const Workload& work, const TrainOptions& options, const Pr
   const bool free = options.solver == SolverName::automatic && options.scores == ScoresName::automatic;
   const bool too_large = free && !fits(block, memory) && lsfw < block;
   const bool on_device = cuda_index(options.device).has_value(), tall = suits_newton(work);
-  const bool newton = free && !on_device && (tall || wants_newton(work, options)) &&
+  const bool newton = free && !on_device && !work.by_oracle && (tall || wants_newton(work, options)) &&
                       fits(training_bytes(alone, SolverName::newton, false), memory);
   method.solver = options.solver != SolverName::automatic ? options.solver
                   : newton                                ? SolverName::newton

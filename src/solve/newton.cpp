@@ -120,6 +120,10 @@ class NewtonSolver final : public Solver {
   static constexpr double least_step = 1e-9;  // what a pass says of a step that failed, as long as another may not
 
   static NewtonRows& rows_of(Engine& engine) {
+    if (engine.problem().loss.oracle) {
+      fail(ErrorKind::option, "{} wants second derivatives, which no oracle tells",
+           Field{"solver", to_string(SolverName::newton)});
+    }
     if (!engine.newton()) {
       fail(ErrorKind::option, "{} wants weights of its own for every class",
            Field{"solver", to_string(SolverName::newton)});

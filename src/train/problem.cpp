@@ -49,6 +49,10 @@ LossSpec resolved_spec(const LossSpec& asked, const Loss& loss) {
   if (traits(spec.name).takes_k()) spec.k = loss.K();
   if (traits(spec.name).takes_rho()) spec.rho = loss.rho;
   if (loss.entropic()) spec.temperature = loss.temperature;
+  if (loss.oracle) {
+    spec.title = loss.oracle->name();
+    spec.rho = loss.rho;  // its reach, for whoever has the model and not the oracle
+  }
   return spec;
 }
 

@@ -140,6 +140,13 @@ Sentence sorted(const std::vector<ShardRows>& shards, const ShardPlan& plan) {
 }
 
 Problem problem_of(const std::vector<ShardRows>& shards, const ShardPlan& plan, const TrainOptions& options) {
+  if (options.loss.name == LossName::oracle) {
+    fail(ErrorKind::option,
+         "the loss {} is known by its oracle, a function of this process, but shards may be in others: train on rows "
+         "that "
+         "are in one place, or stay on disk",
+         options.loss.title);
+  }
   Problem problem;
   for (const ShardRows& shard : shards) problem.n += shard.n;
   problem.d = plan.d;

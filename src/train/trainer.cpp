@@ -119,6 +119,7 @@ void Trainer::choose(const TrainOptions& options) {
   if (windows_ || psi_) return;
   const bool gram = method_.gram;
   work_.condition = condition(options);
+  work_.by_oracle = options.loss.name == LossName::oracle;
   method_ = choose_method(work_, options, options.memory ? allowed(work_, options) : process_memory());
   if (!engine_ || method_.gram == gram) return;
   solver_.reset();

@@ -26,7 +26,9 @@ std::vector<Setting> settings() {
   return {{{Family::usunier, {1.0}, 0.0}, {.bias = 0.0, .weighted = false}},
           {{Family::top_k, {0.5, 0.3, 0.2}, 0.0}, {.bias = 1.5, .costs = true, .weighted = false}},
           {{Family::usunier, {0.5, 0.3, 0.2}, 0.2}, {.bias = 0.0}},
-          {{Family::top_k, Vector(4, 0.25), 0.1}, {.bias = 1.0, .costs = true}}};
+          {{Family::top_k, Vector(4, 0.25), 0.1}, {.bias = 1.0, .costs = true}},
+          {testing::loss_of_oracle(testing::three_groups(6), 6), {.bias = 0.5}},
+          {testing::loss_of_oracle(testing::three_groups(6), 6, 0.1), {.bias = 0.5, .costs = true}}};
 }
 
 class EngineContract : public ::testing::TestWithParam<std::tuple<EngineKind, Setting>> {

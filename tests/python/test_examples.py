@@ -15,6 +15,7 @@ SAYS = {
     "06_unseen_classes": "10 kinds never seen:",
     "07_probe": "sharp: <Probe: C=",
     "08_more_than_memory": "converged: at most",
+    "09_custom_loss": "The claim holds, if the oracle is right",
 }
 
 

@@ -115,7 +115,8 @@ inline std::vector<EngineKind> engine_kinds() {
 }
 #endif
 
-// The losses that a contract must hold for: both families, equal weights and others, one weight, each also smoothed.
+// The losses that a contract must hold for: both families, equal weights and others, one weight, softmax, and oracles
+// (of 6 classes, as a Shape has), with and without a projection, each also smoothed.
 inline std::vector<Loss> contract_losses() {
   std::vector<Loss> out;
   for (const double smoothing : {0.0, 0.1}) {
@@ -126,11 +127,21 @@ inline std::vector<Loss> contract_losses() {
     out.push_back({Family::usunier, {0.5, 0.3, 0.2}, smoothing});
   }
   out.push_back({Family::usunier, {1.0}, 0.0, 0.7});
+#ifndef TOPWOLF_TESTS_ON_CUDA
+  for (const double smoothing : {0.0, 0.1}) {
+    const Loss top_k{Family::top_k, Vector(3, 1.0 / 3)};
+    out.push_back(loss_of_oracle(three_groups(6), 6, smoothing));
+    out.push_back(loss_of_oracle(std::make_shared<KnownOracle>(top_k), 6, smoothing));
+    out.push_back(loss_of_oracle(std::make_shared<KnownOracle>(top_k, &known_projection), 6, smoothing));
+  }
+#endif
   return out;
 }
 
 inline std::string name_of(const Loss& loss) {
   if (loss.entropic()) return "Softmax";
+  if (loss.oracle)
+    return std::string(groups_of(loss) ? "GroupHinge" : "KnownOracle") + (loss.smoothing > 0.0 ? "Smoothed" : "");
   return std::string(loss.family == Family::usunier ? "Usunier" : "TopK") + std::to_string(loss.K()) +
          (loss.rho.front() == loss.rho.back() ? "" : "Weighted") + (loss.smoothing > 0.0 ? "Smoothed" : "");
 }
@@ -169,7 +180,7 @@ class EngineCase {
     if (kind.centred) centre();
     for (PlainJoint* const plain : {&plain_, &of_models_}) {
       *plain = plain_class_features(plain == &plain_ ? centred_samples() : samples_, phi_, bias_);
-      plain->loss = loss;
+      plain->loss = known_as(loss);
       plain->lambda = shape.lambda;
       if (loss.entropic()) std::fill(plain->delta.begin(), plain->delta.end(), 0.0);
       for (std::int64_t i = 0; shape.costs && i < shape.n; ++i) {

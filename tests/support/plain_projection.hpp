@@ -113,12 +113,28 @@ inline Vector project_top_k(const Loss& loss, const Vector& a, std::size_t y) {
   return alpha;
 }
 
+inline Vector project_groups(const testing::GroupHinge& groups, const Vector& a, std::size_t y) {
+  std::vector<long double> z(a.size());
+  for (std::size_t j = 0; j < a.size(); ++j) z[j] = static_cast<long double>(a[y]) - a[j];
+  const std::vector<long double> beta = testing::group_maximiser(groups, z, y, 1.0L);
+  Vector alpha(a.size());
+  for (std::size_t j = 0; j < a.size(); ++j) alpha[j] = static_cast<double>(-beta[j]);
+  alpha[y] = static_cast<double>(std::accumulate(beta.begin(), beta.end(), 0.0L));
+  return alpha;
+}
+
 inline Vector project(const Loss& loss, const Vector& a, std::size_t y) {
+  if (const auto* groups = testing::groups_of(loss)) return project_groups(*groups, a, y);
   return loss.family == Family::usunier ? project_usunier(loss, a, y) : project_top_k(loss, a, y);
 }
 
 // L4: the largest <c - s, alpha> - smoothing/2 ||alpha||^2 over Q, which the projection of (c - s) / smoothing has.
 inline double envelope(const Loss& loss, const Vector& delta, const Vector& s, std::size_t y) {
+  if (const auto* groups = testing::groups_of(loss)) {
+    std::vector<long double> z(s.size());
+    for (std::size_t j = 0; j < s.size(); ++j) z[j] = static_cast<long double>(delta[j]) + s[j] - s[y];
+    return static_cast<double>(testing::group_envelope(*groups, z, y, loss.smoothing));
+  }
   Vector a(s.size());
   for (std::size_t j = 0; j < s.size(); ++j) a[j] = (-delta[j] - s[j]) / loss.smoothing;
   const Vector alpha = project(loss, a, y);

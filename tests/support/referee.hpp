@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/exact_projection.hpp"
+#include "support/oracles.hpp"
 #include "topwolf/topwolf.hpp"
 
 namespace topwolf::testing {
@@ -22,7 +23,13 @@ class Referee {
   // mean: of a model of centred rows; empty: none.
   Referee(const Dataset& data, const LossSpec& spec, const Loss& loss, double lambda, double bias,
           const std::vector<double>& mean = {})
-      : data_(data), spec_(spec), loss_(loss), lambda_(lambda), n_(data.X.rows()), m_(data.classes.size()) {
+      : data_(data),
+        spec_(spec),
+        loss_(known_as(loss)),
+        groups_(groups_of(loss)),
+        lambda_(lambda),
+        n_(data.X.rows()),
+        m_(data.classes.size()) {
     for (std::int64_t i = 0; i < n_; ++i) N_ += omega(i);
     X_ = dense(data.X);
     if (data.class_features.rows() > 0) phi_ = dense(data.class_features);
@@ -94,8 +101,9 @@ class Referee {
         sum += exact::Rational(static_cast<double>(alpha));
         if (j != data_.y[at(i)]) beta.push_back(-exact::Rational(static_cast<double>(alpha)));
       });
+      if (groups_) worst = std::max(worst, group_miss(A, i));
       beta.resize(static_cast<std::size_t>(m_ - 1), 0);
-      worst = std::max(worst, exact::infeasibility(loss_, beta).get_d());
+      if (!groups_) worst = std::max(worst, exact::infeasibility(loss_, beta).get_d());
       worst = std::max(worst, std::abs(sum.get_d()) / loss_.rho_sum());
     }
     return worst;
@@ -158,7 +166,34 @@ class Referee {
       z.push_back(sum);
     }
     if (spec_.name == LossName::softmax) return log_sum(z);
+    if (groups_) return group_loss(z, y);
     return loss_.smoothing > 0.0 ? envelope(z) : plain(z);
+  }
+
+  // Every group's largest violation, or the envelope.
+  Real group_loss(const Row& others, std::int64_t y) const {
+    Row z = others;
+    z.insert(z.begin() + y, 0.0L);
+    if (loss_.smoothing > 0.0) return group_envelope(*groups_, z, at(y), loss_.smoothing);
+    Row worst(groups_->weight().size(), 0.0L);
+    for (std::size_t j = 0; j < z.size(); ++j) worst[groups_->group()[j]] = std::max(worst[groups_->group()[j]], z[j]);
+    Real sum = 0.0L;
+    for (std::size_t g = 0; g < worst.size(); ++g) sum += groups_->weight()[g] * worst[g];
+    return sum;
+  }
+
+  double group_miss(const SparseRows& A, std::int64_t i) const {
+    std::vector<exact::Rational> sum(groups_->weight().size(), 0);
+    double worst = 0.0;
+    for_row(A, i, [&](std::int64_t j, Real alpha) {
+      if (j == data_.y[at(i)]) return;
+      worst = std::max(worst, static_cast<double>(alpha));
+      sum[groups_->group()[at(j)]] -= exact::Rational(static_cast<double>(alpha));
+    });
+    for (std::size_t g = 0; g < sum.size(); ++g) {
+      worst = std::max(worst, exact::Rational(sum[g] - exact::Rational(groups_->weight()[g])).get_d());
+    }
+    return worst / groups_->reach();
   }
 
   // T log(1 + sum of e^(z_j / T)), from the largest on.
@@ -223,6 +258,7 @@ class Referee {
   const Dataset& data_;
   const LossSpec spec_;
   const Loss loss_;
+  const GroupHinge* const groups_;  // null: a family's loss
   const double lambda_;
   const std::int64_t n_, m_;
   Real N_ = 0.0L;

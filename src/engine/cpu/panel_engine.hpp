@@ -14,6 +14,7 @@
 #include "engine/cpu/scorer.hpp"
 #include "engine/host/engine.hpp"
 #include "engine/host/row_pass.hpp"
+#include "loss/oracle.hpp"
 
 namespace topwolf {
 
@@ -47,6 +48,7 @@ class PanelEngine final : public HostEngine {
     accumulate_chunks<true>(W_U, [&](std::int64_t panel, std::vector<RowEntry>& entries) {
       auto& mine = space_[static_cast<std::size_t>(thread_number())];
       const auto [begin, end] = score_panel(map_, panel, mine);
+      const PanelAsked asked = ask_ahead(PanelAsked::What::vertices, begin, end, mine);
       for (std::int64_t i = begin; i < end; ++i) {
         T* s = mine.S.data() + (i - begin) * problem_.m;
         pass_row(problem_, i, s, direction, A ? on_host(*A)[i] : RowView(), mine.row,
@@ -86,6 +88,7 @@ class PanelEngine final : public HostEngine {
     parallel_for(panels_, threads(), [&](std::int64_t panel) {
       auto& mine = space[static_cast<std::size_t>(thread_number())];
       const auto [begin, end] = score_panel(exact, panel, mine);
+      const PanelAsked asked = ask_ahead(PanelAsked::What::values, begin, end, mine);
       LossSum& sum = sums[static_cast<std::size_t>(panel)];
       for (std::int64_t i = begin; i < end; ++i) {
         const double* s = mine.S.data() + (i - begin) * problem_.m;
@@ -159,6 +162,15 @@ class PanelEngine final : public HostEngine {
     space.S.resize(static_cast<std::size_t>(panel_ * problem_.m));
     source.scores(begin, end, space.S.data(), space.scratch);
     return {begin, end};
+  }
+
+  // A loss by its oracle is asked about a panel at once.
+  template <class R>
+  PanelAsked ask_ahead(PanelAsked::What what, std::int64_t begin, std::int64_t end, ThreadSpace<R>& space) const {
+    return PanelAsked(
+        problem_.loss, what, problem_.y.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+        space.S.data(), [&](std::size_t row) { return problem_.margins(begin + static_cast<std::int64_t>(row)); },
+        space.row.scratch);
   }
 
   // Runs fill(panel, entries) over all panels, a chunk at a time, and adds each chunk's entries to W (from 0), scaled

@@ -10,6 +10,7 @@
 #include <span>
 #include <variant>
 
+#include "core/fail.hpp"
 #include "core/length.hpp"
 #include "core/threads.hpp"
 #include "engine/cuda/block_ascent.hpp"
@@ -21,6 +22,13 @@
 namespace topwolf {
 namespace cuda {
 namespace {
+
+// An oracle is a function of this process, which no kernel can call.
+void refuse_oracle(const Problem& problem) {
+  if (!problem.loss.oracle) return;
+  fail(ErrorKind::option, "{} has no losses by their oracle; {} has them", Field{"device", "cuda"},
+       Field{"device", "cpu"});
+}
 
 // R: what passes multiply.
 template <class R>
@@ -46,6 +54,7 @@ class CudaEngine final : public HostEngine {
         rank_(device_, problem.n) {}
 
   void set_problem(const Problem& problem) override {
+    refuse_oracle(problem);
     HostEngine::set_problem(problem);
     device_.choose();
     on_device_.emplace(device_, problem_, rows_);
@@ -352,6 +361,7 @@ class CudaEngine final : public HostEngine {
 }  // namespace cuda
 
 std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, int device, SharedLengths lengths2, int threads) {
+  cuda::refuse_oracle(problem);
   if (working_precision(stored_precision(problem.X)) == Precision::float32) {
     return std::make_unique<cuda::CudaEngine<float>>(problem, device, std::move(lengths2), threads);
   }

@@ -46,8 +46,8 @@ void HostBlockAscent::begin(const BlockOptions& options, double scores_times) {
   gamma_sum_ = 0.0;
   gamma_count_ = 0;
   space_.resize(static_cast<std::size_t>(threads_));
-  // With softmax every row is inside of Q, and the dual is not quadratic there.
-  accelerate_ = options.accelerate && !problem_.loss.entropic();
+  // With softmax every row is inside of Q, and the dual is not quadratic there; an oracle says nothing of faces.
+  accelerate_ = options.accelerate && !problem_.loss.entropic() && !problem_.loss.oracle;
   FaceScores* const face = accelerate_ ? scores_->face() : nullptr;
   face_.reset();
   if (face) face_.emplace(problem_, *face, lengths2_, threads_);

@@ -35,7 +35,8 @@ void HostEngine::for_rows(const Body& body) const {
   });
 }
 
-// Where margins are those of a class, one row speaks for its class; where all are 1, for everybody.
+// Where margins are those of a class, one row speaks for its class; where all are 1, for everybody, unless the loss is
+// an oracle's, which may treat classes differently.
 long double HostEngine::loss_sum_at_zero() {
   const std::vector<double> zero(static_cast<std::size_t>(problem_.m), 0.0);
   std::vector<double> of_class(static_cast<std::size_t>(problem_.m), -1.0);
@@ -43,7 +44,8 @@ long double HostEngine::loss_sum_at_zero() {
   long double sum = 0.0L;
   for (std::int64_t i = 0; i < problem_.n; ++i) {
     if (!(problem_.weight(i) > 0.0)) continue;
-    double& known = of_class[static_cast<std::size_t>(problem_.cost || problem_.per_example ? problem_.label(i) : 0)];
+    const bool alike = !problem_.cost && !problem_.per_example && !problem_.loss.oracle;
+    double& known = of_class[static_cast<std::size_t>(alike ? 0 : problem_.label(i))];
     if (known < 0.0 || problem_.per_example) {
       const LossSum loss = certified_row(problem_, i, zero.data(), 0.0, 0, space);
       known = static_cast<double>(loss.sum + loss.rounding);

@@ -28,9 +28,9 @@ class HostEngine : public Engine, public NewtonRows {
   // Where its rows are some of those of an engine whose ascent sees their shares: which one is the first.
   void set_first_row(std::int64_t first) { first_row_ = first; }
 
-  // N1, where classes have weights of their own. By the other verbs, in two passes: an engine that knows a row's scores
-  // makes do with one.
-  NewtonRows* newton() override { return shares_weights() ? nullptr : this; }
+  // N1, where classes have weights of their own, and the loss has faces. By the other verbs, in two passes: an engine
+  // that knows a row's scores makes do with one.
+  NewtonRows* newton() override { return shares_weights() || problem_.loss.oracle ? nullptr : this; }
   NewtonSums look(const std::vector<double>& W, double extra, Dual& U, std::vector<double>& W_U) override;
   void derivative(const Dual& U, double smoothing, std::vector<double>& H) override;
 

@@ -122,7 +122,7 @@ LossSum bounded_loss(const Problem& problem, const Loss& loss, const LossBound& 
     rate = std::min(rate, at.beta_sum + m * off / loss.smoothing);
     flushed *= 1.0 + loss.smoothing + 1.0 / loss.smoothing;
   }
-  return {at.phi, rate * off + unit_roundoff * roundings * at.phi + flushed};
+  return {at.phi, rate * off + unit_roundoff * roundings * at.phi + at.rounding + flushed};
 }
 
 LossSum bounded_loss(const Problem& problem, std::int64_t i, const Loss& loss, const double* s, double off,

@@ -165,8 +165,8 @@ TEST(ModelFile, loads_the_same_model_or_none_when_a_byte_is_changed) {
 }
 
 TEST(ModelFile, of_a_newer_version_is_refused_with_advice) {
-  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 6; }),
-              HasSubstr("format version 6, but this topwolf reads versions 1 to 5; use a newer one"));
+  EXPECT_THAT(refusal([](json& metadata) { metadata["format_version"] = 7; }),
+              HasSubstr("format version 7, but this topwolf reads versions 1 to 6; use a newer one"));
 }
 
 // Files that earlier versions of the program wrote stay readable for ever.

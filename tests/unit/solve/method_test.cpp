@@ -105,6 +105,9 @@ TEST(Method, is_newton_where_few_weights_make_a_badly_conditioned_problem) {
   Workload work = dense(20'000, 20, 5);
   work.condition = 60;
   EXPECT_EQ(choose_method(work, close, memory_of(8e9)).solver, SolverName::block);
+  EXPECT_EQ(choose_method(work, {}, memory_of(8e9)).solver, SolverName::newton);
+  work.by_oracle = true;  // which tells no second derivatives
+  EXPECT_EQ(choose_method(work, {}, memory_of(8e9)).solver, SolverName::block);
 }
 
 TEST(Method, that_does_not_fit_is_refused_with_what_would) {

@@ -112,6 +112,26 @@ LossSpec random_loss(Rng& rng, std::int64_t m, const Reach& reach, std::string& 
   return loss;
 }
 
+// A family's loss that is known by its oracle alone, or a hinge over groups.
+void add_oracle(Rng& rng, std::int64_t m, Trial& trial) {
+  const double smoothing = rng.uniform() < 0.4 ? power(rng, -9, trial.reach.smoothing) : 0.0;
+  const double scale = rng.uniform() < 0.7 ? 1.0 : power(rng, -3, 3);
+  std::shared_ptr<const LossOracle> oracle;
+  if (rng.uniform() < 0.5) {
+    std::vector<std::size_t> group;
+    for (std::int64_t j = 0; j < m; ++j) group.push_back(rng.below(3));
+    oracle = std::make_shared<testing::GroupHinge>(group, std::vector<double>{scale, 0.3 * scale, 0.05 * scale});
+  } else {
+    Loss known{rng.uniform() < 0.5 ? Family::top_k : Family::usunier, {}};
+    known.rho.assign(1 + rng.below(at(m - 1)), scale);
+    for (double& weight : known.rho) weight *= 1.0 - 0.05 * static_cast<double>(&weight - known.rho.data()) / 40.0;
+    oracle = std::make_shared<testing::KnownOracle>(known);
+  }
+  trial.options.loss = loss_by_oracle(oracle);
+  trial.options.loss.smoothing = smoothing;
+  trial.words += " instead: " + to_string(trial.options.loss);
+}
+
 // A random tree as class features and costs: a few kinds, each the parent of some classes.
 void add_structure(Rng& rng, std::int64_t m, Trial& trial) {
   const std::int64_t p = 1 + static_cast<std::int64_t>(rng.below(6));
@@ -193,11 +213,13 @@ Trial random_trial(std::uint64_t seed) {
     if (apart.uniform() < 0.6) options.loss.temperature = power(apart, -5.5, 5.5);
     trial.words += " instead: " + to_string(options.loss);
   }
+  if (Rng apart(seed ^ 0x0ac1e); apart.below(5) == 0) add_oracle(apart, m, trial);
   if (rng.uniform() < 0.3) add_costs(rng, n, m, trial);
   if (rng.uniform() < 0.2 && options.loss.cost_matrix.empty()) add_structure(rng, m, trial);
   options.C = rng.uniform() < 0.3 ? 1.0 : power(rng, -reach.C, reach.C);
   options.solver = static_cast<SolverName>(rng.below(7));
-  if (options.solver == SolverName::newton && trial.data.class_features.rows() > 0) options.solver = SolverName::block;
+  const bool newton = trial.data.class_features.rows() == 0 && !options.loss.oracle;
+  if (options.solver == SolverName::newton && !newton) options.solver = SolverName::block;
   if (options.solver <= SolverName::block) options.scores = static_cast<ScoresName>(rng.below(3));
   options.center = rng.uniform() < 0.4;
   if (options.center || rng.uniform() < 0.3) options.bias = rng.uniform() < 0.5 ? 1.0 : power(rng, -3, 3);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/rng.hpp"
+#include "support/oracles.hpp"
 #include "topwolf/verify.hpp"
 
 namespace topwolf {
@@ -137,6 +138,23 @@ TEST(Shards, EverySolverButNewton) {
   options.solver = SolverName::newton;
   ShardsHere here(shards_of(data, even(data.X.rows(), 3)));
   EXPECT_THROW(train(here, options), Error);
+}
+
+TEST(Shards, ALossByItsOracleIsRefused) {
+  const Dataset data = rows_of({.n = 60});
+  TrainOptions options = options_of();
+  options.loss = loss_by_oracle(testing::three_groups(5));
+  ShardsHere here(shards_of(data, even(data.X.rows(), 3)));
+  try {
+    train(here, options);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::option);
+    EXPECT_STREQ(
+        error.what(),
+        "the loss group hinge is known by its oracle, a function of this process, but shards may be in others: "
+        "train on rows that are in one place, or stay on disk");
+  }
 }
 
 // A class on one shard alone, every class on a shard of its own, shards without rows, with one, all of weight 0, and
