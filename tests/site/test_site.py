@@ -18,7 +18,7 @@ SITE = ROOT / "build" / "site"
 WIDTHS = (1280, 390)
 # One page of every kind.
 MAIN = [
-    "index.html", "search.html", "genindex.html", "gallery/index.html", "gallery/05_compare_losses.html", "code/src/loss/vertex.cpp.html",
+    "index.html", "start/first_model.html", "search.html", "genindex.html", "gallery/index.html", "gallery/05_compare_losses.html", "code/src/loss/vertex.cpp.html",
     "reference/command_line.html", "reference/ledger.html", "reference/file_formats.html", "reference/python/TopwolfClassifier.html",
     "reference/cpp/train.html", "explain/solvers.html", "how_to/choosing_a_loss.html", "appendix/reproduction.html",
 ]
