@@ -123,18 +123,27 @@ def _place_of(X):
     begin, found = X.ctypes.data, None
     # The system knows which file it is now, by whatever name, and whether it is still there. A map's own name may be another's by now.
     for line in _maps():
-        bounds, access, offset, _, _, *name = line.split(None, 5)
+        bounds, access, offset, _, inode, *name = line.split(None, 5)
         first, end = (int(bound, 16) for bound in bounds.split(b"-"))
         if first <= begin and begin + X.nbytes <= end:
-            found = access, int(offset, 16) + begin - first, name[0] if name else b""
+            found = access, int(offset, 16) + begin - first, int(inode), name[0] if name else b""
     if found is None or found[0][3:4] != b"s":
         return "has changes of its own (mode 'c')"
-    access, offset, name = found
-    if not name.startswith(b"/") or name.endswith(b" (deleted)"):
+    access, offset, inode, name = found
+    # The system writes a newline as \\012, and a backslash as itself: of two files that are told of alike, it is the one mapped.
+    names = [file for file in {name, name.replace(b"\\012", b"\n")} if file.startswith(b"/") and _inode_of(file) == inode]
+    if not names:
         return "is of a file that was removed or replaced"
     if b"w" in access:
         _map_of(X).flush()
-    return os.fsdecode(name.replace(b"\\012", b"\n")), offset
+    return os.fsdecode(names[0]), offset
+
+
+def _inode_of(file):
+    try:
+        return os.stat(file).st_ino
+    except OSError:
+        return None
 
 
 def _maps():

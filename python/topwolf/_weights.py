@@ -134,6 +134,11 @@ class Certified:
         return claim(self, getattr(self, "_provenance", {}).get("loss") == "oracle" or by_oracle(self.loss))
 
     def _claim(self, primal, dual, status):
+        if dual > primal + 1e-9 * abs(primal):  # both are bounds: even this is far more than they can be off by
+            raise RuntimeError(
+                f"The dual {dual:.10g} is above the primal {primal:.10g}: "
+                + (f"the oracle of {self.loss!r} is wrong." if by_oracle(self.loss) else "please report this with the data.")
+            )
         self.primal_, self.dual_, self.status_ = primal, dual, status
         self.dual_gap_ = max(0.0, primal - dual)
         self.relative_gap_ = self.dual_gap_ / primal if self.dual_gap_ > 0 else 0.0

@@ -63,6 +63,11 @@ Certificate Certifier::certificate(double dual) const {
   if (!std::isfinite(dual)) dual = 0.0;  // no number, but A = 0 has one
   constexpr double rounding = 1e-9;      // both are bounds: even this is far more than they can be off by
   if (dual > primal_ + rounding * std::abs(primal_)) {
+    if (const auto& oracle = engine_.problem().loss.oracle) {
+      fail(ErrorKind::option,
+           "the oracle of the loss {} is wrong: with its values the dual {:.10g} is above the primal {:.10g}",
+           oracle->name(), dual, primal_);
+    }
     fail(ErrorKind::internal,
          "the dual {:.10g} is above the primal {:.10g}, which cannot be (row {} missed its set by {:.2g} of sum(rho)); "
          "please report this with the data",

@@ -64,14 +64,18 @@ class NewtonSolver final : public Solver {
     if (nothing_to_lose_) return {{best_primal_, dual_}, best_primal_, dual_, 0.0};
     if (!looked_) look_here();
     const std::vector<double> direction = newton_direction();
+    const double before = best_primal_ - dual_;
     const double t = walk(direction);
     const double primal = primal_here();
     // The smaller part of the gap is what the smoothed problem still lacks: then the next one is due. Where no step is
     // left, too.
     const double lacks = 0.5 * problem_.lambda * distance2(W_, W_U_);
     const bool finer = t == 0.0 || lacks <= small_part * hidden();
-    const bool stuck = t == 0.0 && ++failures_ > most_failures;
-    if (t > 0.0) failures_ = 0;
+    // Steps within the rounding of the objective can go on for ever.
+    const double rounding = 0.01 * engine_.geometry().epsilon * std::abs(best_primal_);
+    const bool closer = t > 0.0 && best_primal_ - dual_ < before - rounding;
+    failures_ = closer ? 0 : failures_ + (t > 0.0 ? 1 : idle_steps_of_a_failure);
+    const bool stuck = failures_ > most_idle_steps;
     if (finer) {
       extra_ *= shrink;
       looked_ = false;
@@ -116,7 +120,7 @@ class NewtonSolver final : public Solver {
   }
 
  private:
-  static constexpr std::int64_t most_failures = 3;
+  static constexpr std::int64_t most_idle_steps = 51, idle_steps_of_a_failure = 13;  // four failures end it
   static constexpr double least_step = 1e-9;  // what a pass says of a step that failed, as long as another may not
 
   static NewtonRows& rows_of(Engine& engine) {
@@ -206,7 +210,7 @@ class NewtonSolver final : public Solver {
   NewtonRows& rows_;
   const int threads_;
 
-  std::int64_t passes_ = 0, failures_ = 0;  // in a row
+  std::int64_t passes_ = 0, failures_ = 0;  // in a row, in idle steps
   double extra_ = 0.0;                      // smoothing
   bool nothing_to_lose_ = false;            // W = 0 is the optimum
   bool looked_ = false;                     // U_, W_U_ and here_ are those of W_ and extra_

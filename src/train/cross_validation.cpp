@@ -32,8 +32,11 @@ namespace {
 
 class CrossValidation {
  public:
-  CrossValidation(const Dataset& data, const CvOptions& options, const std::function<bool(const CvProgress&)>& observer)
+  // `asked`: before a search that goes on was told how it was begun.
+  CrossValidation(const Dataset& data, const CvOptions& options, const TrainOptions& asked,
+                  const std::function<bool(const CvProgress&)>& observer)
       : options_(options),
+        asked_(asked),
         observer_(observer),
         grid_(sorted_grid(options.C)),
         threads_(resolve_threads(options.train.threads)),
@@ -297,7 +300,10 @@ class CrossValidation {
   void refit(CvResult& out) {
     TrainOptions options = options_at(out.chosen);
     options.keep_dual = options_.train.keep_dual;
-    rows_.choose(options);
+    TrainOptions choice = options;
+    choice.solver = asked_.solver;  // a search that goes on has that of its fits
+    choice.scores = asked_.scores;
+    rows_.choose(choice);
     CvProgress progress = this->progress();
     progress.refitting = true;
     progress.ended = out.ended;
@@ -357,6 +363,7 @@ class CrossValidation {
   }
 
   const CvOptions& options_;
+  const TrainOptions& asked_;
   const std::function<bool(const CvProgress&)>& observer_;
   const std::vector<double> grid_;
   const int threads_, workers_;
@@ -390,7 +397,7 @@ CvResult cross_validate(const Dataset& data, const CvOptions& options,
   const IeeeArithmetic ieee;
   CvOptions begun = options;
   begun.train = as_begun(options.train);
-  return CrossValidation(data, begun, observer).run();
+  return CrossValidation(data, begun, options.train, observer).run();
 }
 
 }  // namespace topwolf

@@ -352,6 +352,26 @@ def test_a_job_that_was_stopped_ends_the_same(topwolf, data, command):
     assert result.read_bytes()[-5 * 6 * 8 :] == weights
 
 
+def test_a_search_whose_refit_has_another_solver_ends_the_same(topwolf):
+    """Newton for the folds, because of the largest C, and block ascent for the C that is chosen."""
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 4
+    X = 3 * rng.normal(size=(600, 20)) + 0.8 * rng.normal(size=(4, 20))[y]
+    np.savez(topwolf.folder / "rows.npz", X=X.astype(np.float32), y=y)
+    job = ("cv", "rows.npz", "m.topwolf", "-c", "0.0001,20", "--folds", "3")
+    topwolf(*job)
+    whole = topwolf.json("inspect", "m.topwolf")
+    assert whole["solver"] == "block"
+    (topwolf.folder / "m.topwolf").unlink()
+    topwolf(*job, "--checkpoint", "job.ckpt", "--time-limit", "1e-6", code=5)
+    for _ in range(400):
+        done = topwolf(*job, "--resume", "job.ckpt", "--time-limit", "0.05", code=(0, 5))
+        if done.returncode == 0:
+            break
+    again = topwolf.json("inspect", "m.topwolf")
+    assert {key: again[key] for key in ("solver", "primal", "dual", "iterations")} == {key: whole[key] for key in ("solver", "primal", "dual", "iterations")}
+
+
 def test_another_job_or_a_cut_file_is_refused(topwolf, data):
     topwolf("train", data, "m.topwolf", "--max-iterations", "2", "--tolerance", "1e-9", "--checkpoint", "job.ckpt", code=5)
     (topwolf.folder / "m.topwolf").unlink()

@@ -218,3 +218,32 @@ def test_no_loss_at_all():
     loss.reach = "far"
     with pytest.raises(ValueError, match="reach"):
         TopwolfClassifier(loss).fit(X, y)
+
+
+def test_a_value_that_shrinks_after_the_fit_makes_no_certificate():
+    """With two classes the weights are made to agree, and the primal is computed once more."""
+
+    class Shrinking(TopK):
+        share = 1.0
+
+        def value(self, z, y):
+            return self.share * super().value(z, y)
+
+        def vertex(self, z, y):
+            u, rows = np.zeros(z.shape), np.arange(len(z))
+            u[rows, np.argmax(z, axis=1)] = -1
+            u[rows, y] += 1
+            return u
+
+    loss = Shrinking()
+
+    def late(record):
+        if record.iteration == 3:
+            loss.share = 0.05
+        return False
+
+    two = y < 2
+    before = TopwolfClassifier(loss=loss, C=0.3, tol=1e-9, max_iter=4)
+    with pytest.raises((RuntimeError, ValueError), match="oracle of .* is wrong"):
+        before.fit(X[two], y[two], callback=late)
+    assert not hasattr(before, "primal_")

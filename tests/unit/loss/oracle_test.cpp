@@ -243,6 +243,9 @@ TEST(OracleCheck, WhatIsWrongGetsASentence) {
               HasSubstr("0 must be among its directions"));
   EXPECT_THAT(with([](Made& o) { o.value_ = [&o](auto z, auto y) { return 0.9 * o.hinge_.value(z, y); }; }),
               HasSubstr("but its vertex there is worth"));
+  // Off by more than a certificate counts for it, though by less than anybody would see.
+  EXPECT_THAT(with([](Made& o) { o.value_ = [&o](auto z, auto y) { return (1 - 5e-10) * o.hinge_.value(z, y); }; }),
+              HasSubstr("but its vertex there is worth"));
   EXPECT_THAT(with([](Made& o) { o.vertex_ = [](auto, auto y, auto u) { u[static_cast<std::size_t>(y)] = 1.0; }; }),
               HasSubstr("sums to 1, not to 0"));
   EXPECT_THAT(with([](Made& o) {
@@ -274,6 +277,34 @@ TEST(OracleCheck, WhatIsWrongGetsASentence) {
                 o.project_ = [](auto a, auto, auto alpha) { std::copy(a.begin(), a.end(), alpha.begin()); };
               }),
               HasSubstr("is outside of its set"));
+}
+
+// Right for one example, and with the weight of the first one's class for all that are asked about at once.
+class Mixed final : public LossOracle {
+ public:
+  std::string name() const override { return "mixed"; }
+  double value(std::span<const double> z, std::int64_t y) const override { return weight(y) * hinge_.value(z, y); }
+  void vertex(std::span<const double> z, std::int64_t y, std::span<double> u) const override {
+    hinge_.vertex(z, y, u);
+    for (double& x : u) x *= weight(y);
+  }
+  void values(std::span<const double> Z, std::span<const std::int64_t> y, std::span<double> out) const override {
+    LossOracle::values(Z, y, out);
+    for (std::size_t row = 0; row < y.size(); ++row) out[row] *= weight(y.front()) / weight(y[row]);
+  }
+
+ private:
+  static double weight(std::int64_t y) { return y == 0 ? 0.2 : 1.0; }
+  const testing::KnownOracle hinge_{Loss{}};
+};
+
+TEST(OracleCheck, ManyExamplesAtOnceAreAnsweredAsEachAlone) {
+  try {
+    check_oracle(Mixed(), 4);
+    FAIL() << "passed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("examples at once it says"));
+  }
 }
 
 TEST(OracleCheck, WhatGoesWrongLaterGetsASentenceToo) {

@@ -47,6 +47,16 @@ TEST(NewtonSolver, DoesNotMindTheConditioning) {
   }
 }
 
+TEST(NewtonSolver, StallsWhereRoundingAllowsNoMore) {
+  const EngineCase at({"Dense32", testing::Storage::dense32}, testing::contract_losses().front(),
+                      {.n = 600, .d = 9, .m = 4, .lambda = 1e-4, .weighted = false});
+  const auto engine = at.engine();
+  const auto solver = make_newton_solver(*engine, {}, 1);
+  const RunResult found = run_to(*solver, 1e-10, 3000);
+  EXPECT_EQ(found.status, Status::stalled);
+  EXPECT_LT(found.iterations, 1000);
+}
+
 TEST(NewtonSolver, IsDoneAtOnceWhereThereIsNothingToLose) {
   const EngineCase at({"Dense64", testing::Storage::dense64}, testing::contract_losses().front(), {});
   Problem problem = at.problem();
