@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <tuple>
 
 #include "solve/driver.hpp"
@@ -32,11 +33,18 @@ using Setting = std::tuple<SolverKind, EngineKind>;
 class SolverContract : public ::testing::TestWithParam<Setting> {
  protected:
   const SolverKind& solver_kind() const { return std::get<0>(GetParam()); }
+  const EngineKind& engine_kind() const { return std::get<1>(GetParam()); }
+  // newton refuses them. They are dear, and what they answer knows nothing of how rows are stored: one kind of each.
+  static bool asks_oracles(const EngineKind& kind) {
+    const std::set<std::string> some{"Dense32",  "Csr64", "Gram64",       "ClassFeatures64",
+                                     "JointMap", "Toy",   "CentredCsr32", "Windows64"};
+    return some.contains(kind.name);
+  }
   // Calls check(case) for every loss.
   template <class Check>
   void for_losses(const testing::Shape& shape, const Check& check) const {
     for (Loss loss : testing::contract_losses()) {
-      if (loss.oracle && solver_kind().name == SolverName::newton) continue;  // it refuses them
+      if (loss.oracle && (solver_kind().name == SolverName::newton || !asks_oracles(engine_kind()))) continue;
       SCOPED_TRACE(testing::name_of(loss));
       if (loss.oracle) loss.classes = shape.m;
       check(EngineCase(std::get<1>(GetParam()), loss, shape));
