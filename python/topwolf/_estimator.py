@@ -128,7 +128,7 @@ class TopwolfClassifier(TrainingInput, FromBatches, Observed, FittedClassifier, 
     memory : int or str, default=None
         Bytes that the process may take in all: 8_000_000_000, or "500M" or "8G". Rows that :meth:`fit` is given as files or as
         a memory map are then read by windows where they do not fit; the optimum and the certificate are those of rows in
-        memory. Python and its packages are counted as 240 MB, and labels and weights with the fit; what else your program
+        memory. Python and its packages are counted as 280 MB, and labels and weights with the fit; what else your program
         holds is not. None: what the system allows, and a memory map is read where it is.
 
     device : str, default="cpu"

@@ -80,17 +80,17 @@ def batches():
         for _ in range(7):
             yield rng.standard_normal((1000, 800), dtype=np.float32) / 28 + 0.03 * means[label], np.full(1000, label)
 
-clf = TopwolfClassifier(memory="310M", tol=0.02, C=0.1).fit_iter(batches)
+clf = TopwolfClassifier(memory="350M", tol=0.02, C=0.1).fit_iter(batches)
 assert "on disk" in clf.solver_choice_, clf.solver_choice_
 print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
 def test_the_process_stays_below_its_bound():
-    """179 MB of rows, in a process that has 190 MB before it begins."""
+    """179 MB of rows, in a process that has 220 MB before it begins."""
     done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert 1024 * int(done.stdout) < 310 << 20
+    assert 1024 * int(done.stdout) < 350 << 20
 
 
 class Enough(Exception):

@@ -14,7 +14,7 @@ from topwolf._features import RowsOnDisk
 from topwolf._on_disk import bytes_of, on_disk
 
 N, D, M = 50_000, 800, 8
-BOUND = "300M"  # the file of `saved` has 160 MB, Python itself about 190
+BOUND = "340M"  # the file of `saved` has 160 MB, Python itself about 220
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"])
 
 
@@ -241,12 +241,12 @@ def test_bytes():
 
 def test_too_little_memory_says_how_much_is_needed(saved):
     with pytest.raises(MemoryError, match="memory of 0.* GB or more is needed") as raised:
-        TopwolfClassifier(memory="240M").fit(mapped(saved[0]), saved[2])
+        TopwolfClassifier(memory="270M").fit(mapped(saved[0]), saved[2])
     enough = str(raised.value).split("memory of ")[1].split(" GB")[0]
     with pytest.warns(topwolf._estimator.ConvergenceWarning):
         TopwolfClassifier(memory=int(float(enough) * 1e9), max_iter=1).fit(mapped(saved[0]), saved[2])
-    for memory in ("100M", 240_000_000):
-        refused(*saved[1:], MemoryError, saying=f"memory is {memory!r}, but Python and its packages alone are counted as 240 MB", memory=memory)
+    for memory in ("100M", 280_000_000):
+        refused(*saved[1:], MemoryError, saying=f"memory is {memory!r}, but Python and its packages alone are counted as 280 MB", memory=memory)
 
 
 def test_what_needs_the_rows_in_memory_says_so(saved):
