@@ -15,8 +15,8 @@ from ._features import RowsOnDisk, precision_of
 from ._labels import Numbered, from_names
 from ._paths import are_files, file_name, file_to_read, is_path
 
-#: What Python, NumPy, SciPy and scikit-learn, which loads pandas and pyarrow where they are, have in memory before anything is fitted. A constant: windows, and with them
-#: bits, must not depend on what else a program has loaded.
+#: What Python, NumPy, SciPy and scikit-learn, which loads pandas and pyarrow where they are, have in memory before anything
+#: is fitted. A constant: windows, and with them bits, must not depend on what else a program has loaded.
 PROGRAM_BYTES = 280_000_000
 
 _SMALL = 1 << 20  # bytes of a map that are predicted where they are: to find their file would take longer
