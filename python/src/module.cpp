@@ -107,6 +107,7 @@ NB_MODULE(_core, module) {
   python::bind_features(module);
   python::bind_model(module);
   python::bind_train(module);
+  python::bind_search(module);
   python::bind_report(module);
   python::bind_shards(module);
 }

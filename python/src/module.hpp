@@ -96,6 +96,7 @@ Model to_model(const nb::dict& classifier, const nb::dict& provenance);
 void bind_features(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_train(nb::module_& module);
+void bind_search(nb::module_& module);
 void bind_report(nb::module_& module);
 void bind_shards(nb::module_& module);
 

@@ -12,6 +12,8 @@
 namespace topwolf::python {
 
 TrainOptions options_from(const nb::dict& given);
+Dataset dataset_from(const PyFeatures& features, const LabelArray& y, std::int64_t m, const nb::object& weights,
+                     const nb::dict& options);
 nb::dict result_dict(TrainResult result, const std::vector<IterationRecord>& records);
 nb::object taken(nb::python_error& error);
 

@@ -111,7 +111,7 @@ def test_is_copied_pickled_saved_and_loaded(tmp_path):
         back.fit(X, y)  # the oracle is not in the file
 
 
-@pytest.mark.skipif("TOPWOLF_BIN" not in os.environ, reason="needs the command line")
+@pytest.mark.program
 def test_the_command_line_predicts_and_names_what_it_lacks(tmp_path):
     clf = fitted()
     clf.save(tmp_path / "m.topwolf")
